@@ -1,0 +1,133 @@
+"""Who honours what: tables, not code.
+
+Each upstream declares a Support for each Feature. A protocol names the features that a request really uses (default
+values use none) and asks `settle` once: it refuses, drops or passes, by table and by setting. Nobody checks again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum, StrEnum
+from typing import Literal, NamedTuple
+
+from pplx_gateway.errors import UnsupportedParameter
+from pplx_gateway.question import FilePart, ImagePart, JsonObjectFormat, JsonSchemaFormat, Message, Part, Question
+
+Policy = Literal["reject", "drop"]
+
+
+class Support(Enum):
+    HONOURED = "honoured"  # passed on
+    EMULATED = "emulated"  # done by the gateway itself
+    HINT = "dropped"  # left out and told; the answer means the same without it
+    REFUSED = "refused"  # the answer would mean something else: 400, or dropped where the policy says so
+
+
+class Feature(StrEnum):
+    TEMPERATURE = "temperature"
+    TOP_P = "top_p"
+    TOP_K = "top_k"
+    MAX_OUTPUT_TOKENS = "max_output_tokens"
+    STOP = "stop"
+    CHOICES = "n"
+    SEED = "seed"
+    PENALTIES = "penalties"
+    LOGPROBS = "logprobs"
+    LOGIT_BIAS = "logit_bias"
+    VERBOSITY = "verbosity"
+    PREDICTION = "prediction"
+    AUDIO = "audio"
+    JSON_OBJECT = "json_object"
+    JSON_SCHEMA = "json_schema"
+    REGEX_FORMAT = "regex"
+    FUNCTIONS = "functions"
+    EFFORT = "effort"
+    IMAGES_IN = "image_input"
+    FILES_IN = "file_input"
+    SEARCH_OFF = "search_off"
+    SOURCE_CHOICE = "sources"
+    DOMAINS = "domains"
+    LANGUAGES = "languages"
+    RECENCY = "recency"
+    DATES = "dates"
+    UPDATED_DATES = "updated_dates"
+    CONTEXT_SIZE = "context_size"
+    MAX_RESULTS = "max_results"
+    LOCATION = "location"
+    LANGUAGE = "language"
+    IMAGES_OUT = "images"
+    IMAGE_FILTERS = "image_filters"
+    RELATED_QUESTIONS = "related_questions"
+    METADATA = "metadata"
+    SERVICE_TIER = "service_tier"
+    PROMPT_CACHE_KEY = "prompt_cache_key"
+    PREFILL = "prefill"  # a last turn by the assistant
+
+
+class Use(NamedTuple):
+    """`param` is the field as the caller wrote it, `feature` what it asks for."""
+
+    param: str
+    feature: Feature
+
+
+class Settlement(NamedTuple):
+    """What was left out: the callers' field names, and the features that the question must not carry."""
+
+    dropped: tuple[str, ...]
+    without: frozenset[Feature]
+
+
+def settle(uses: Iterable[Use], support: Mapping[Feature, Support], policy: Policy, upstream: str) -> Settlement:
+    """Raises UnsupportedParameter for the first use that is refused. A feature that the table lacks is refused."""
+    dropped: list[str] = []
+    without: set[Feature] = set()
+    for param, feature in uses:
+        verdict = support.get(feature, Support.REFUSED)
+        if verdict is Support.REFUSED and policy == "reject":
+            raise UnsupportedParameter(refusal(param, upstream), param=param)
+        if verdict in (Support.REFUSED, Support.HINT):
+            dropped.append(param)
+            without.add(feature)
+    return Settlement(tuple(dropped), frozenset(without))
+
+
+def refusal(param: str, upstream: str) -> str:
+    return (
+        f"The {upstream} upstream cannot honour '{param}'. Leave it out, choose a model of another upstream, "
+        "or set PPLX_UNSUPPORTED=drop to have such fields dropped and named in the x-pplx-dropped header."
+    )
+
+
+def used_features(question: Question) -> frozenset[Feature]:
+    """What a finished question still asks of whoever answers it; for those who take over from another upstream."""
+    return frozenset(feature for feature, used in _USED.items() if used(question))
+
+
+def _has(question: Question, kind: type[Part]) -> bool:
+    return any(isinstance(part, kind) for part in _parts(question))
+
+
+def _parts(question: Question) -> Iterator[Part]:
+    for turn in question.turns:
+        if isinstance(turn, Message):
+            yield from turn.parts
+
+
+_USED: dict[Feature, Callable[[Question], object]] = {
+    Feature.TEMPERATURE: lambda q: q.sampling.temperature is not None,
+    Feature.TOP_P: lambda q: q.sampling.top_p is not None,
+    Feature.MAX_OUTPUT_TOKENS: lambda q: q.sampling.max_output_tokens is not None,
+    Feature.STOP: lambda q: q.sampling.stop,
+    Feature.JSON_OBJECT: lambda q: isinstance(q.format, JsonObjectFormat),
+    Feature.JSON_SCHEMA: lambda q: isinstance(q.format, JsonSchemaFormat),
+    Feature.FUNCTIONS: lambda q: q.functions or not all(isinstance(turn, Message) for turn in q.turns),
+    Feature.IMAGES_IN: lambda q: _has(q, ImagePart),
+    Feature.FILES_IN: lambda q: _has(q, FilePart),
+    Feature.SEARCH_OFF: lambda q: q.search.enabled is False,
+    Feature.SOURCE_CHOICE: lambda q: set(q.search.sources) - {"web"},
+    Feature.DOMAINS: lambda q: q.search.domains,
+    Feature.RECENCY: lambda q: q.search.recency,
+    Feature.DATES: lambda q: q.search.after or q.search.before,
+    Feature.UPDATED_DATES: lambda q: q.search.updated_after or q.search.updated_before,
+    Feature.LOCATION: lambda q: q.search.location,
+    Feature.PREFILL: lambda q: isinstance(q.turns[-1], Message) and q.turns[-1].role == "assistant",
+}

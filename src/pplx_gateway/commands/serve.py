@@ -1,0 +1,59 @@
+"""`pplx-gateway serve`: the gateway on real settings."""
+
+import argparse
+import asyncio
+import logging
+import os
+
+import msgspec
+import uvicorn
+import uvloop
+from uvicorn.supervisors import Multiprocess
+
+from pplx_gateway import environment, logs
+from pplx_gateway.clock import Clock
+from pplx_gateway.opening import open_gateway, secrets_of, startup_lines
+from pplx_gateway.serving import Server, announce, bind, configuration
+from pplx_gateway.settings import Settings
+from pplx_gateway.web.app import create_app
+
+logger = logging.getLogger("pplx_gateway")
+
+
+def run(options: argparse.Namespace) -> None:
+    loaded = environment.load()
+    settings = _with_options(loaded.settings, options)
+    logs.set_up(settings.log_level, secrets_of(settings))
+    for line in (*loaded.notes, *startup_lines(settings)):
+        logger.info(line)
+    if options.workers > 1:
+        _many(settings, options.workers)
+    else:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_one(settings))
+
+
+def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
+    given = {name: value for name in ("host", "port") if (value := getattr(options, name)) is not None}
+    changed = msgspec.structs.replace(settings, **given)
+    environment.check(changed)
+    return changed
+
+
+async def _one(settings: Settings) -> None:
+    listener = bind(settings.host, settings.port)
+    gateway = await open_gateway(settings, Clock(settings.clock_factor))
+    server = Server(create_app(gateway), lambda: announce(listener), gateway.close)
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        await gateway.close()
+
+
+def _many(settings: Settings, workers: int) -> None:
+    """Workers read the environment anew, so the options go there; the socket is bound once, here."""
+    os.environ["PPLX_PROXY_HOST"], os.environ["PPLX_PROXY_PORT"] = settings.host, str(settings.port)
+    listener = bind(settings.host, settings.port)
+    config = configuration("pplx_gateway.asgi:app", workers=workers, lifespan=True)
+    announce(listener)
+    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()

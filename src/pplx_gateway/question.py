@@ -1,0 +1,167 @@
+"""What is asked: the one shape that every protocol writes and every upstream reads.
+
+A protocol has already refused or dropped what the target cannot honour (capabilities.py) and normalised values, so
+an upstream finds only what it promised to understand.
+"""
+
+from datetime import date
+from typing import Literal
+
+import msgspec
+
+Role = Literal["system", "user", "assistant"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+Recency = Literal["hour", "day", "week", "month", "year"]
+
+
+class TextPart(msgspec.Struct, frozen=True, tag="text"):
+    text: str
+
+
+class ImagePart(msgspec.Struct, frozen=True, tag="image"):
+    """An image by address: `https:` (never fetched by us) or a checked `data:` URL."""
+
+    url: str
+
+
+class FilePart(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
+    """A document: its bytes as a `data:` URL, or an `https:` address that the upstream may read."""
+
+    data: str | None = None
+    url: str | None = None
+    filename: str | None = None
+
+
+Part = TextPart | ImagePart | FilePart
+
+
+class Message(msgspec.Struct, frozen=True, tag="message"):
+    """One turn of text. OpenAI's `developer` is `system` here; parts keep the caller's order."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The text parts, joined with nothing between them."""
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+class FunctionCall(msgspec.Struct, frozen=True, tag="function_call"):
+    """A call that the model made in an earlier turn. `arguments` is JSON text; `signature` is the upstream's own
+    `thought_signature`, to be given back unchanged."""
+
+    call_id: str
+    name: str
+    arguments: str
+    signature: str | None = None
+
+
+class FunctionResult(msgspec.Struct, frozen=True, tag="function_result"):
+    """What the caller's function returned for `call_id`, as text."""
+
+    call_id: str
+    output: str
+
+
+Turn = Message | FunctionCall | FunctionResult
+
+
+class FunctionTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that the caller offers. `parameters` is a JSON Schema object, or None."""
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, object] | None = None
+    strict: bool | None = None
+
+
+class NamedFunction(msgspec.Struct, frozen=True):
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | NamedFunction
+
+
+class JsonObjectFormat(msgspec.Struct, frozen=True):
+    """Any JSON object."""
+
+
+class JsonSchemaFormat(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    schema: dict[str, object]
+    strict: bool | None = None
+    description: str | None = None
+
+
+OutputFormat = JsonObjectFormat | JsonSchemaFormat
+
+
+class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the asker is. `country` is ISO 3166-1 alpha-2 in capitals."""
+
+    country: str | None = None
+    region: str | None = None
+    city: str | None = None
+    latitude: float | None = None
+    longitude: float | None = None
+
+
+class Search(msgspec.Struct, frozen=True, kw_only=True):
+    """How to search. Every field None or empty = the target's own default.
+
+    `enabled=False` asks for no search; `domains` is an allow list or, with leading `-`, a deny list, never both.
+    """
+
+    enabled: bool | None = None
+    sources: tuple[Literal["web", "academic", "social", "finance"], ...] = ()
+    domains: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    recency: Recency | None = None
+    after: date | None = None
+    before: date | None = None
+    updated_after: date | None = None
+    updated_before: date | None = None
+    context_size: Literal["low", "medium", "high"] | None = None
+    max_results: int | None = None
+    location: Location | None = None
+    language: str | None = None
+    images: bool = False
+    image_formats: tuple[str, ...] = ()
+    image_domains: tuple[str, ...] = ()
+    related_questions: bool = False
+
+
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    temperature: float | None = None
+    top_p: float | None = None
+    max_output_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, in nobody's dialect.
+
+    `turns` is never empty. `thinking` asks for visible reasoning; `effort` is how much. `model` is what the caller
+    wrote; which target serves it is routing's affair.
+    """
+
+    model: str
+    turns: tuple[Turn, ...]
+    effort: Effort | None = None
+    search: Search = Search()
+    functions: tuple[FunctionTool, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool | None = None
+    format: OutputFormat | None = None
+    sampling: Sampling = Sampling()
+    metadata: dict[str, str] | None = None
+    service_tier: str | None = None
+    prompt_cache_key: str | None = None
+    citation_marks: Literal["strip", "keep", "link"] | None = None
+    source_list: Literal["off", "append"] | None = None
+
+    @property
+    def thinking(self) -> bool:
+        """True if the caller wants the model to reason, and to see it."""
+        return self.effort not in (None, "none")

@@ -1,0 +1,6 @@
+"""What outlives a request: SQLite on one thread (docs/architecture.md says why)."""
+
+from pplx_gateway.store.database import Database
+from pplx_gateway.store.threads import Threads
+
+__all__ = ["Database", "Threads"]

@@ -1,0 +1,121 @@
+"""SQLite on one thread of its own, behind three methods.
+
+WAL, so that two workers share the file; every write is one `BEGIN IMMEDIATE` transaction, so that two writers wait for
+each other instead of failing half-way. The file and its companions are readable by the owner alone.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pplx_gateway.errors import StoreUnavailable
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Arguments = Sequence[object]
+
+BUSY_TIMEOUT_SECONDS = 5.0
+
+
+class Database:
+    """Open it with `await Database.open(path)`. Every method raises StoreUnavailable where SQLite fails."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._connection: sqlite3.Connection | None = None
+
+    @classmethod
+    async def open(cls, path: Path) -> "Database":
+        """Creates the folder (0700) and the file (0600) where they are missing, and brings the schema up to date."""
+        database = cls(path)
+        try:
+            await database._run(database._connect)
+        except StoreUnavailable:
+            database._thread.shutdown(wait=False)
+            raise
+        return database
+
+    async def fetch(self, sql: str, arguments: Arguments = ()) -> list[Row]:
+        """The rows of one reading statement."""
+        return await self._run(lambda: self._open.execute(sql, arguments).fetchall())
+
+    async def write(self, *statements: tuple[str, Arguments]) -> None:
+        """All statements in one transaction, or none of them."""
+        await self._run(lambda: self._write(statements))
+
+    async def close(self) -> None:
+        """Waits for what was begun. Safe to call twice."""
+        if self._connection is not None:
+            await self._run(self._disconnect)
+        self._thread.shutdown(wait=True)
+
+    @property
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise sqlite3.ProgrammingError("the store is closed")
+        return self._connection
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"The store cannot be used: {type(error).__name__}: {error}.") from error
+        except RuntimeError:  # the executor is shut down
+            raise StoreUnavailable("The store is closed.") from None
+
+    def _connect(self) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._path.chmod(0o600)
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        self._connection = connection
+        self._migrate()
+
+    def _disconnect(self) -> None:
+        self._open.close()
+        self._connection = None
+
+    def _write(self, statements: Sequence[tuple[str, Arguments]]) -> None:
+        connection = self._open
+        connection.execute("begin immediate")
+        try:
+            for sql, arguments in statements:
+                connection.execute(sql, arguments)
+        except sqlite3.Error:
+            connection.execute("rollback")
+            raise
+        connection.execute("commit")
+
+    def _migrate(self) -> None:
+        """Runs the numbered files that this database has not seen. `user_version` is the last one's number."""
+        connection = self._open
+        connection.execute("begin immediate")
+        (version,) = connection.execute("pragma user_version").fetchone()
+        steps = [step for step in _migrations() if step[0] > version]
+        for number, sql in steps:
+            for statement in _statements(sql):
+                connection.execute(statement)
+            connection.execute(f"pragma user_version = {number:d}")
+        connection.execute("commit")
+
+
+def _migrations() -> list[tuple[int, str]]:
+    folder = files("pplx_gateway").joinpath("store/migrations")
+    found = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    return sorted((int(entry.name.split("_")[0]), entry.read_text(encoding="utf-8")) for entry in found)
+
+
+def _statements(sql: str) -> list[str]:
+    """`executescript` would commit the transaction first, so the file is cut at its semicolons here."""
+    lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
+    return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]

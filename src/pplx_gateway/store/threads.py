@@ -1,0 +1,45 @@
+"""Handles of the session upstream's conversations, and the secret that keys them."""
+
+import secrets
+
+from pplx_gateway.clock import Clock
+from pplx_gateway.store.database import Database
+
+KEEP_SECONDS = 30 * 24 * 3600
+KEEP_ROWS = 10_000
+
+
+class Threads:
+    """A bounded table of opaque values by opaque keys: at most KEEP_ROWS, none older than KEEP_SECONDS."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def secret(self) -> bytes:
+        """32 random bytes that belong to this installation; all workers read the same."""
+        await self._database.write(
+            ("insert into facts (name, value) values ('secret', ?) on conflict do nothing", [secrets.token_bytes(32)])
+        )
+        rows = await self._database.fetch("select value from facts where name = 'secret'")
+        return bytes(rows[0][0])
+
+    async def get(self, key: bytes) -> bytes | None:
+        oldest = self._clock.now() - KEEP_SECONDS
+        rows = await self._database.fetch("select value from threads where key = ? and written_at > ?", (key, oldest))
+        return bytes(rows[0][0]) if rows else None
+
+    async def put(self, key: bytes, value: bytes) -> None:
+        now = self._clock.now()
+        await self._database.write(
+            ("insert or replace into threads (key, value, written_at) values (?, ?, ?)", (key, value, now)),
+            ("delete from threads where written_at <= ?", (now - KEEP_SECONDS,)),
+            (_TRIM, (KEEP_ROWS,)),
+        )
+
+
+_TRIM = """
+delete from threads where key in (
+  select key from threads order by written_at desc limit -1 offset ?
+)
+"""

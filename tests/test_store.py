@@ -1,0 +1,100 @@
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pplx_gateway.clock import Clock
+from pplx_gateway.errors import StoreUnavailable
+from pplx_gateway.store import Database, Threads
+from pplx_gateway.store.threads import KEEP_SECONDS
+
+
+class LaterClock(Clock):
+    def __init__(self, offset: float = 0) -> None:
+        super().__init__()
+        self.offset = offset
+
+    def now(self) -> float:
+        return super().now() + self.offset
+
+
+async def test_what_was_put_is_found_after_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "gateway.sqlite"
+    first = await Database.open(path)
+    await Threads(first, Clock()).put(b"k", b"v")
+    await first.close()
+    second = await Database.open(path)
+    assert await Threads(second, Clock()).get(b"k") == b"v"
+    assert await Threads(second, Clock()).get(b"other") is None
+    await second.close()
+
+
+async def test_every_file_of_the_store_is_the_owners_alone(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "data" / "gateway.sqlite")
+    await Threads(database, Clock()).put(b"k", b"v")
+    files = list((tmp_path / "data").iterdir())
+    assert len(files) >= 2
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+    await database.close()
+
+
+async def test_two_workers_share_one_secret_and_one_table(tmp_path: Path) -> None:
+    one, two = await asyncio.gather(*(Database.open(tmp_path / "s.sqlite") for _ in range(2)))
+    secrets = await asyncio.gather(Threads(one, Clock()).secret(), Threads(two, Clock()).secret())
+    assert secrets[0] == secrets[1]
+    assert len(secrets[0]) == 32
+    await asyncio.gather(*(Threads(d, Clock()).put(bytes([n]), b"v") for n in range(20) for d in (one, two)))
+    assert await Threads(two, Clock()).get(b"\x05") == b"v"
+    await one.close()
+    await two.close()
+
+
+async def test_an_old_row_is_gone(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    await Threads(database, Clock()).put(b"old", b"v")
+    later = Threads(database, LaterClock(KEEP_SECONDS + 1))
+    assert await later.get(b"old") is None
+    await later.put(b"new", b"v")
+    assert await database.fetch("select key from threads") == [(b"new",)]
+    await database.close()
+
+
+async def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    with pytest.raises(StoreUnavailable):
+        await database.write(
+            ("insert into facts values ('a', x'00')", ()),
+            ("insert into nowhere values (1)", ()),
+        )
+    assert await database.fetch("select * from facts") == []
+    await database.write(("insert into facts values ('b', x'00')", ()))
+    await database.close()
+
+
+async def test_a_locked_store_is_unavailable_and_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pplx_gateway.store.database.BUSY_TIMEOUT_SECONDS", 0.05)
+    database = await Database.open(tmp_path / "s.sqlite")
+    other = sqlite3.connect(tmp_path / "s.sqlite", isolation_level=None)
+    other.execute("begin immediate")
+    with pytest.raises(StoreUnavailable, match="locked"):
+        await Threads(database, Clock()).put(b"k", b"v")
+    other.execute("rollback")
+    other.close()
+    await Threads(database, Clock()).put(b"k", b"v")
+    await database.close()
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    await database.close()
+    await database.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await database.fetch("select 1")
+
+
+async def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "s.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreUnavailable, match="cannot be used"):
+        await Database.open(tmp_path / "s.sqlite")
