@@ -1,0 +1,241 @@
+"""Values that fit a JSON Schema: function arguments and structured answers, filled with the words of the question."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pplx_gateway.emulator import words
+from pplx_gateway.emulator.prose import subject_of
+
+Schema = Mapping[str, Any]
+MAX_DEPTH = 12
+
+
+def fit(schema: object, question: str) -> Any:
+    """A value for `schema`. Strings are quoted words of `question`, then its names; numbers are its numbers where they
+    fit. Objects carry what is required, or every property where nothing is."""
+    return Fitter(schema if isinstance(schema, Mapping) else {}, question).value()
+
+
+def spoil(schema: object, question: str) -> Any:
+    """Arguments that do not fit `schema`: a wrong type where one is set, else a property that nobody asked for."""
+    fitted = fit(schema, question)
+    arguments = fitted if isinstance(fitted, dict) else {}
+    properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
+    for name, rule in properties.items():
+        if isinstance(rule, Mapping) and ("type" in rule or "enum" in rule):
+            return {**arguments, name: [{"not": "what"}, "was asked for"] if rule.get("type") != "array" else "no list"}
+    return {**arguments, "unasked": True}
+
+
+class Fitter:
+    """Fills one schema. Words are given out in order and start again when they run out."""
+
+    def __init__(self, root: Schema, question: str) -> None:
+        self._root = root
+        self._words = words.telling_words(question) or (subject_of(question),)
+        self._numbers = words.numbers_in(question)
+        self._given = 0
+
+    def value(self) -> Any:
+        return self._value(self._root, 0)
+
+    def _value(self, schema: object, depth: int) -> Any:
+        rule = self._resolved(schema, depth)
+        if "const" in rule:
+            return rule["const"]
+        if rule.get("enum"):
+            return self._of_enum(rule["enum"])
+        maker = _MAKERS.get(_type_of(rule))
+        return maker(self, rule, depth) if maker else None
+
+    def _resolved(self, schema: object, depth: int) -> Schema:
+        """`schema` without `$ref`, `allOf`, `anyOf` and `oneOf`: the first branch that is not null is taken."""
+        rule: Schema = schema if isinstance(schema, Mapping) else {}
+        for _ in range(MAX_DEPTH):
+            if "$ref" in rule:
+                rule = {**self._target(str(rule["$ref"])), **{k: v for k, v in rule.items() if k != "$ref"}}
+            elif rule.get("allOf"):
+                rule = _merged([{k: v for k, v in rule.items() if k != "allOf"}, *rule["allOf"]])
+            elif branches := rule.get("anyOf") or rule.get("oneOf"):
+                rest = {k: v for k, v in rule.items() if k not in ("anyOf", "oneOf")}
+                rule = _merged([rest, _branch(branches, depth)])
+            else:
+                break
+        return rule
+
+    def _target(self, reference: str) -> Schema:
+        """What `#/$defs/name` stands for; nothing is ever fetched."""
+        found: Any = self._root if reference.startswith("#") else {}
+        for part in reference.lstrip("#").strip("/").split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
+            if name:
+                found = found.get(name, {}) if isinstance(found, Mapping) else {}
+        return found if isinstance(found, Mapping) else {}
+
+    def _of_enum(self, options: list[Any]) -> Any:
+        """The option that the question speaks of, else the first."""
+        spoken = [word.lower() for word in self._words]
+        return next((o for o in options if isinstance(o, str) and o.lower() in spoken), options[0])
+
+    def word(self) -> str:
+        word = self._words[self._given % len(self._words)]
+        self._given += 1
+        return word
+
+    def _object(self, rule: Schema, depth: int) -> dict[str, Any]:
+        properties = rule.get("properties") or {}
+        wanted = rule.get("required", properties)
+        if depth >= MAX_DEPTH and "required" not in rule:
+            return {}
+        return {str(name): self._value(properties.get(name, {}), depth + 1) for name in wanted}
+
+    def _array(self, rule: Schema, depth: int) -> list[Any]:
+        prefix = rule.get("prefixItems") or []
+        least = max(int(rule.get("minItems", 0)), len(prefix) if "items" not in rule else 0)
+        most = int(rule.get("maxItems", max(least, 1)))
+        length = min(max(least, 1), most) if depth < MAX_DEPTH else least
+        rules = [*prefix, *[rule.get("items", {})] * length][:length]
+        items = [self._value(item, depth + 1) for item in rules]
+        return _distinct(items) if rule.get("uniqueItems") else items
+
+    def _string(self, rule: Schema, _depth: int) -> str:
+        form = rule.get("format")
+        if form in _FORMATS:
+            return _FORMATS[form]
+        pattern = rule.get("pattern")
+        if isinstance(pattern, str):
+            return self._by_pattern(pattern)
+        least, most = int(rule.get("minLength", 0)), rule.get("maxLength")
+        text = self.word()
+        while len(text) < least:
+            text += f" {text}"
+        return text if most is None else text[: int(most)]
+
+    def _by_pattern(self, pattern: str) -> str:
+        """A word, or a common form, that `pattern` takes; a word all the same if none does."""
+        tried = (*self._words, *_FORMS)
+        return next((text for text in tried if re.search(pattern, text)), self.word())
+
+    def _number(self, rule: Schema, _depth: int) -> float:
+        return self._numeric(rule, whole=False)
+
+    def _integer(self, rule: Schema, _depth: int) -> int:
+        return int(self._numeric(rule, whole=True))
+
+    def _numeric(self, rule: Schema, *, whole: bool) -> float:
+        low, high = _bounds(rule, whole=whole)
+        step = rule.get("multipleOf") or (1 if whole else None)
+        asked = [n for n in self._numbers if low <= n <= high and (not step or math.isclose(n / step, round(n / step)))]
+        if asked:
+            return asked[0]
+        start = low if math.isfinite(low) else min(1.0, high)
+        return math.ceil(start / step) * step if step else start
+
+    def _boolean(self, _rule: Schema, _depth: int) -> bool:
+        return True
+
+    def _null(self, _rule: Schema, _depth: int) -> None:
+        return None
+
+
+_MAKERS: dict[str, Callable[[Fitter, Schema, int], Any]] = {
+    "object": Fitter._object,
+    "array": Fitter._array,
+    "string": Fitter._string,
+    "number": Fitter._number,
+    "integer": Fitter._integer,
+    "boolean": Fitter._boolean,
+    "null": Fitter._null,
+}
+_FORMATS = {
+    "date": "2026-11-02",
+    "date-time": "2026-11-02T09:30:00Z",
+    "time": "09:30:00Z",
+    "duration": "PT45M",
+    "email": "asker@mail.example",
+    "hostname": "notes.example",
+    "ipv4": "192.0.2.7",
+    "ipv6": "2001:db8::7",
+    "uri": "https://notes.example/page",
+    "uuid": "5b0f1c1e-0000-4000-8000-0000000000a1",
+}
+_FORMS = (
+    "2026-11-02",
+    "09:30",
+    "a",
+    "A",
+    "ab",
+    "AB",
+    "EUR",
+    "1",
+    "12",
+    "2026",
+    "12345",
+    "a-b",
+    "a_b",
+    "#a1b2c3",
+    "1.0.0",
+    *_FORMATS.values(),
+)
+_TYPE_KEYS = (
+    ("object", ("properties", "required", "additionalProperties")),
+    ("array", ("items", "prefixItems", "minItems")),
+    ("string", ("minLength", "maxLength", "pattern", "format")),
+    ("number", ("minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum")),
+)
+
+
+def _type_of(rule: Schema) -> str:
+    """The type that `rule` names, or that its keys tell; a string where nothing does."""
+    named = rule.get("type")
+    if isinstance(named, list):
+        return next((str(kind) for kind in named if kind != "null"), "null")
+    if isinstance(named, str):
+        return named
+    return next((kind for kind, keys in _TYPE_KEYS if any(key in rule for key in keys)), "string")
+
+
+def _branch(branches: list[Any], depth: int) -> Schema:
+    """The first branch that is not null; at the bottom of a recursive schema the null one, where there is one."""
+    plain = [branch for branch in branches if isinstance(branch, Mapping)]
+    nulls = [branch for branch in plain if branch.get("type") == "null"]
+    if depth >= MAX_DEPTH and nulls:
+        return nulls[0]
+    return next((branch for branch in plain if branch not in nulls), plain[0] if plain else {})
+
+
+def _merged(rules: list[Any]) -> Schema:
+    merged: dict[str, Any] = {}
+    for rule in rules:
+        for key, value in (rule if isinstance(rule, Mapping) else {}).items():
+            if key == "properties":
+                merged[key] = {**merged.get(key, {}), **value}
+            elif key == "required":
+                merged[key] = list(dict.fromkeys([*merged.get(key, []), *value]))
+            else:
+                merged[key] = value
+    return merged
+
+
+def _bounds(rule: Schema, *, whole: bool) -> tuple[float, float]:
+    nudge = 1.0 if whole else 1e-6
+    low, high = float(rule.get("minimum", -math.inf)), float(rule.get("maximum", math.inf))
+    above, below = rule.get("exclusiveMinimum"), rule.get("exclusiveMaximum")
+    if isinstance(above, (int, float)) and not isinstance(above, bool):
+        low = max(low, (math.floor(above) if whole else above) + nudge)
+    if isinstance(below, (int, float)) and not isinstance(below, bool):
+        high = min(high, (math.ceil(below) if whole else below) - nudge)
+    return low, high
+
+
+def _distinct(items: list[Any]) -> list[Any]:
+    """`items` with strings and numbers made different from each other."""
+    seen: list[Any] = []
+    for place, item in enumerate(items):
+        changed = (
+            f"{item} {place}" if isinstance(item, str) else item + place if isinstance(item, (int, float)) else item
+        )
+        seen.append(changed if item in seen else item)
+    return seen
