@@ -1,0 +1,78 @@
+"""Batches of an answer to one chat completion object."""
+
+import msgspec
+
+from pplx_gateway.answer import Answer, Batch, Finished, ReasoningDelta, SearchStep, Sources, TextDelta
+from pplx_gateway.protocols.openai.chat_objects import (
+    ChatCompletion,
+    ReplyChoice,
+    ReplyMessage,
+    annotation_objects,
+    extras,
+    tool_call_object,
+)
+from pplx_gateway.protocols.openai.encoding import encode
+from pplx_gateway.protocols.openai.reply import Head, Told, extension, told_with
+from pplx_gateway.protocols.openai.usage import usage_object
+from pplx_gateway.protocols.steps import ReasoningText
+
+
+class ChatReply:
+    """Fed with every batch, then asked once for the body. `finished` is None until the answer is whole."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.answer = Answer()
+        self._reasoning = ReasoningText(show_steps=told.show_steps)
+        self._reasoning_parts: list[str] = []
+
+    @property
+    def finished(self) -> Finished | None:
+        return self.answer.finished
+
+    @property
+    def told_so_far(self) -> Told:
+        return told_with(self.told, self.answer)
+
+    def feed(self, batch: Batch) -> None:
+        self.answer.collect(batch)
+        for event in batch:
+            match event:
+                case ReasoningDelta(text):
+                    self._reasoning_parts.append(self._reasoning.thought(text))
+                case SearchStep():
+                    self._reasoning_parts.append(self._reasoning.step(event))
+                case Sources(sources):
+                    self._reasoning.found(sources)
+                case TextDelta(text) if text:
+                    self._reasoning_parts.append(self._reasoning.text_begins())
+                case _:
+                    pass
+
+    def body(self, head: Head, finished: Finished) -> bytes:
+        """The reply as JSON. `head.model` is what answered."""
+        completion = ChatCompletion(
+            id=head.id,
+            object="chat.completion",
+            created=head.created,
+            model=head.model,
+            choices=[ReplyChoice(index=0, message=self._message(), logprobs=None, finish_reason=finished.reason)],
+            usage=usage_object(finished.usage) if finished.usage else None,
+            system_fingerprint=None,
+            pplx=extension(self.told, self.answer, finished),
+            **extras(self.answer),  # type: ignore[arg-type]
+        )
+        return encode(completion)
+
+    def _message(self) -> ReplyMessage:
+        answer = self.answer
+        text = answer.text
+        calls = [tool_call_object(call) for call in answer.tool_calls]
+        return ReplyMessage(
+            role="assistant",
+            content=None if calls and not text else text,
+            refusal=None,
+            annotations=annotation_objects(answer.annotations),
+            tool_calls=calls or msgspec.UNSET,
+            reasoning_content="".join(self._reasoning_parts) or msgspec.UNSET,
+        )

@@ -1,0 +1,182 @@
+"""Chat messages to turns.
+
+Order is kept, also of late system text and of several turns of one role. `developer` is `system`. Where nobody but the
+system speaks, its last text is the question (titles and tags are asked like that). An empty assistant or system text
+holds nothing and makes no turn.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.protocols.openai import attachments
+from pplx_gateway.protocols.openai.chat_request import (
+    AssistantMessage,
+    CalledFunction,
+    ChatMessage,
+    DeveloperMessage,
+    FunctionMessage,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from pplx_gateway.protocols.openai.content import (
+    AudioContent,
+    FileContent,
+    FileUrlContent,
+    ImageContent,
+    PdfUrlContent,
+    RefusalContent,
+    TextContent,
+    VideoContent,
+)
+from pplx_gateway.question import FunctionCall, FunctionResult, Message, Part, TextPart, Turn
+
+T = TypeVar("T")
+
+
+def turns(messages: Sequence[ChatMessage]) -> tuple[Turn, ...]:
+    """Never empty. Raises InvalidRequest with the path of the part that is wrong."""
+    calls = _Calls()
+    found: list[Turn] = []
+    for index, message in enumerate(messages):
+        found.extend(_TURNS[type(message)](message, f"messages[{index}]", calls))
+    if not found:
+        raise InvalidRequest("'messages' holds no text.", param="messages")
+    if isinstance(found[-1], FunctionCall):
+        raise InvalidRequest("'messages' ends with a call that no 'tool' message answers.", param="messages")
+    if all(isinstance(turn, Message) and turn.role == "system" for turn in found):
+        found[-1] = _as_user(found[-1])
+    return tuple(found)
+
+
+class _Calls:
+    """The calls made so far, so that every result can be put to one."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._waiting: list[FunctionCall] = []
+
+    def add(self, call: FunctionCall) -> FunctionCall:
+        self._ids.add(call.call_id)
+        self._waiting.append(call)
+        return call
+
+    def invent_id(self) -> str:
+        """An id for a call in the old form, which has none."""
+        return f"call_{len(self._ids)}"
+
+    def known(self, call_id: str) -> bool:
+        return call_id in self._ids
+
+    def take(self, name: str) -> str | None:
+        """The id of the oldest call of `name` that got no result yet; for results in the old form."""
+        for call in self._waiting:
+            if call.name == name:
+                self._waiting.remove(call)
+                return call.call_id
+        return None
+
+
+def _system(message: SystemMessage | DeveloperMessage, at: str, _: _Calls) -> Iterator[Turn]:
+    parts = _text_parts(message.content, at)
+    if any(part.text for part in parts):
+        yield Message("system", parts)
+
+
+def _user(message: UserMessage, at: str, _: _Calls) -> Iterator[Turn]:
+    content = message.content
+    if isinstance(content, str):
+        parts: tuple[Part, ...] = (TextPart(content),)
+    else:
+        pieces = _present(content, at)
+        parts = tuple(_PARTS[type(piece)](piece, f"{at}.content[{index}]") for index, piece in enumerate(pieces))
+    if all(isinstance(part, TextPart) and not part.text for part in parts):
+        raise InvalidRequest(f"'{at}.content' is empty.", param=f"{at}.content")
+    yield Message("user", parts)
+
+
+def _assistant(message: AssistantMessage, at: str, calls: _Calls) -> Iterator[Turn]:
+    if message.content is None and not message.tool_calls and not message.function_call:
+        raise InvalidRequest(f"'{at}.content' may be null only beside 'tool_calls'.", param=f"{at}.content")
+    parts = _text_parts(message.content, at) if message.content is not None else ()
+    if any(part.text for part in parts):
+        yield Message("assistant", parts)
+    for call in message.tool_calls or ():
+        function = call.function
+        yield calls.add(FunctionCall(call.id, function.name, function.arguments, call.thought_signature))
+    if message.function_call:
+        yield calls.add(_old_call(message.function_call, calls))
+
+
+def _old_call(call: CalledFunction, calls: _Calls) -> FunctionCall:
+    return FunctionCall(calls.invent_id(), call.name, call.arguments)
+
+
+def _tool(message: ToolMessage, at: str, calls: _Calls) -> Iterator[Turn]:
+    if not calls.known(message.tool_call_id):
+        where = f"{at}.tool_call_id"
+        raise InvalidRequest(f"'{where}' answers no call of an earlier assistant message.", param=where)
+    parts = _text_parts(message.content, at)
+    yield FunctionResult(message.tool_call_id, "".join(part.text for part in parts))
+
+
+def _function(message: FunctionMessage, at: str, calls: _Calls) -> Iterator[Turn]:
+    call_id = calls.take(message.name)
+    if call_id is None:
+        raise InvalidRequest(f"'{at}.name' answers no call of an earlier assistant message.", param=f"{at}.name")
+    yield FunctionResult(call_id, "".join(part.text for part in _text_parts(message.content, at)))
+
+
+def _text_parts(content: str | Sequence[TextContent | RefusalContent] | None, at: str) -> tuple[TextPart, ...]:
+    if isinstance(content, str):
+        return (TextPart(content),)
+    pieces = _present(content, at)
+    return tuple(TextPart(piece.text if isinstance(piece, TextContent) else piece.refusal) for piece in pieces)
+
+
+def _present(content: Sequence[T] | None, at: str) -> Sequence[T]:
+    if content is None:
+        raise InvalidRequest(f"'{at}.content' is missing.", param=f"{at}.content")
+    if not content:
+        raise InvalidRequest(f"'{at}.content' is an empty list.", param=f"{at}.content")
+    return content
+
+
+def _as_user(turn: Turn) -> Turn:
+    return Message("user", turn.parts) if isinstance(turn, Message) else turn
+
+
+def _address(address: Any) -> str:
+    return address if isinstance(address, str) else address.url
+
+
+def _refuse(what: str) -> Callable[[object, str], Part]:
+    def refuse(_: object, at: str) -> Part:
+        raise InvalidRequest(f"'{at}': {what}. What works: text, image_url, file.", param=f"{at}.type")
+
+    return refuse
+
+
+_TURNS: dict[type, Callable[[Any, str, _Calls], Iterator[Turn]]] = {
+    SystemMessage: _system,
+    DeveloperMessage: _system,
+    UserMessage: _user,
+    AssistantMessage: _assistant,
+    ToolMessage: _tool,
+    FunctionMessage: _function,
+}
+
+_PARTS: dict[type, Callable[[Any, str], Part]] = {
+    TextContent: lambda piece, _: TextPart(piece.text),
+    ImageContent: lambda piece, at: attachments.image(piece.image_url.url, f"{at}.image_url.url"),
+    FileContent: lambda piece, at: attachments.document(piece.file, f"{at}.file"),
+    FileUrlContent: lambda piece, at: attachments.document_address(
+        _address(piece.file_url), piece.file_name, f"{at}.file_url"
+    ),
+    PdfUrlContent: lambda piece, at: attachments.document_address(
+        _address(piece.pdf_url), piece.file_name, f"{at}.pdf_url"
+    ),
+    AudioContent: _refuse("audio is not heard by any upstream"),
+    VideoContent: _refuse("video is not watched by any upstream"),
+}

@@ -1,0 +1,66 @@
+"""What a plain reply and a stream have in common: who speaks, and what is told beside the answer."""
+
+import secrets
+from typing import NamedTuple
+
+from pplx_gateway.answer import Answer, Finished
+from pplx_gateway.catalogue import Catalogue, Model
+from pplx_gateway.protocols.openai.chat_objects import Extension
+
+
+class Head(NamedTuple):
+    """The same in every chunk of a stream. `created` is in seconds since the epoch."""
+
+    id: str
+    created: int
+    model: str
+
+
+class Told(NamedTuple):
+    """What is known before the answer comes. `show_steps`: the caller sees the upstream's search steps as reasoning."""
+
+    upstream: str
+    show_steps: bool = False
+    dropped: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    failover: str | None = None
+
+
+def fresh_id() -> str:
+    return f"chatcmpl-{secrets.token_hex(12)}"
+
+
+def told_with(told: Told, answer: Answer) -> Told:
+    """`told`, and what the answer has brought of the same kind."""
+    return told._replace(dropped=told.dropped + tuple(answer.left_out), warnings=told.warnings + tuple(answer.warnings))
+
+
+def extension(told: Told, answer: Answer, finished: Finished) -> Extension:
+    whole = told_with(told, answer)
+    return Extension(
+        upstream=told.upstream,
+        served_model=finished.served_model,
+        substituted_by=finished.substituted_by,
+        needs_input=finished.needs_input,
+        usage_estimated=bool(finished.usage and finished.usage.estimated),
+        failover=told.failover,
+        dropped=whole.dropped,
+        warnings=whole.warnings,
+    )
+
+
+def answered_by(finished: Finished, served_by: Model, catalogue: Catalogue) -> str:
+    """The id of what answered: ours where one is known, else the upstream's word."""
+    name = finished.served_model
+    if name is None or name in _names(served_by):
+        return served_by.id
+    if found := catalogue.find(served_by.upstream, name):
+        return found.id
+    ours = (model.id for model in catalogue if model.upstream == served_by.upstream and name in _names(model))
+    return next(ours, name)
+
+
+def _names(model: Model) -> tuple[str | None, ...]:
+    if model.session:
+        return (model.session.upstream_id, model.session.thinking_id)
+    return (model.agent.model, model.id) if model.agent else ()

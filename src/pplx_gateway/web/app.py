@@ -1,0 +1,110 @@
+"""The gateway as an ASGI app.
+
+Layers from outside: ids and access log, Host, Origin and CORS, path forms, authentication, limits, routes. The hot
+route is found by its path in a dict; Starlette serves the others and the mistakes.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pplx_gateway.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
+from pplx_gateway.gateway import Gateway
+from pplx_gateway.protocols.openai.chat import Chat
+from pplx_gateway.protocols.openai.models import Models
+from pplx_gateway.web import pages
+from pplx_gateway.web.access import Access
+from pplx_gateway.web.authentication import Authentication
+from pplx_gateway.web.health import health
+from pplx_gateway.web.hosts import Hosts
+from pplx_gateway.web.limits import Limits
+from pplx_gateway.web.openapi import openapi
+from pplx_gateway.web.origins import Origins
+from pplx_gateway.web.paths import Paths
+from pplx_gateway.web.replies import error_response
+
+
+def create_app(gateway: Gateway) -> ASGIApp:
+    """`gateway` is open; it is closed at the end of the app's lifespan, where a server runs one."""
+    settings = gateway.settings
+    hot: dict[str, ASGIApp] = {"/v1/chat/completions": Chat(gateway)}
+    routes = [*(Route(path, app, methods=["POST"]) for path, app in hot.items()), *_cold_routes(gateway)]
+    app: ASGIApp = Dispatch(hot, _starlette(routes, gateway))
+    app = Limits(app, settings)
+    app = Authentication(app, settings)
+    app = Paths(app, frozenset(hot))
+    app = Origins(app, settings)
+    app = Hosts(app, settings)
+    return Access(app, gateway.clock)
+
+
+class Dispatch:
+    """Hot routes by exact path, everything else through Starlette."""
+
+    def __init__(self, hot: dict[str, ASGIApp], rest: ASGIApp) -> None:
+        self._hot = hot
+        self._rest = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._hot.get(scope["path"]) if scope.get("method") == "POST" else None
+        await (found or self._rest)(scope, receive, send)
+
+
+def _cold_routes(gateway: Gateway) -> list[BaseRoute]:
+    models = Models(gateway)
+    return [
+        Route("/v1/models", models.every),
+        Route("/v1/models/{id:path}", models.one),
+        Route("/health", health),
+        Route("/openapi.json", openapi),
+        Route("/docs", pages.docs, include_in_schema=False),
+        Route("/chat", pages.chat, include_in_schema=False),
+        Route("/static/{name}", pages.static, include_in_schema=False),
+        Route("/", pages.root, include_in_schema=False),
+    ]
+
+
+def _starlette(routes: Sequence[BaseRoute], gateway: Gateway) -> Starlette:
+    listed = ", ".join(_told(route) for route in routes if isinstance(route, Route) and route.include_in_schema)
+
+    async def failed(_: Request, error: Exception) -> Response:
+        return error_response(error if isinstance(error, GatewayError) else _defect())
+
+    async def wrong(request: Request, error: Exception) -> Response:
+        allow = error.headers.get("Allow") if isinstance(error, HTTPException) and error.headers else None
+        if allow:
+            more = [(b"allow", allow.encode())]
+            return error_response(MethodNotAllowed(f"This path takes {allow}, not {request.method}."), more)
+        return error_response(NotFound(f"There is no such path. What there is: {listed}."))
+
+    app = Starlette(
+        routes=routes,
+        exception_handlers={GatewayError: failed, HTTPException: wrong, Exception: failed},
+        lifespan=_closing(gateway),
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _closing(gateway: Gateway) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await gateway.close()
+
+    return lifespan
+
+
+def _told(route: Route) -> str:
+    methods = "/".join(sorted((route.methods or {"GET"}) - {"HEAD"}))
+    return f"{methods} {route.path.replace(':path', '')}"
+
+
+def _defect() -> InternalError:
+    return InternalError("The gateway failed on this request. Its log tells more under the request's id.")

@@ -1,0 +1,47 @@
+"""Reading a request's body: within a size, and within a patience."""
+
+import asyncio
+
+from starlette.types import Receive
+
+from pplx_gateway.clock import Clock
+from pplx_gateway.errors import RequestTimeout, TooLarge
+from pplx_gateway.web.leaving import CallerLeft
+
+# The whole body may take this many times the longest wait for one part, so that a drip cannot hold on for ever.
+_PARTS_OF_PATIENCE = 20
+
+
+async def read_body(receive: Receive, clock: Clock, *, limit: int, wait_seconds: float) -> bytes:
+    """The whole body. `wait_seconds` is the longest wait for the next part.
+
+    Raises TooLarge as soon as `limit` bytes are passed, RequestTimeout, CallerLeft.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with clock.deadline(wait_seconds) as timer:
+            end = _from_now(clock.real(wait_seconds * _PARTS_OF_PATIENCE))
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise CallerLeft
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise too_large(limit)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    break
+                timer.reschedule(min(end, _from_now(clock.real(wait_seconds))))
+    except TimeoutError:
+        raise RequestTimeout("The request's body did not come to its end in time.") from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The request's body is larger than {limit} bytes (PPLX_MAX_BODY_BYTES).")
+
+
+def _from_now(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds

@@ -1,0 +1,87 @@
+"""uvicorn's HTTP/1.1 connection with what it lacks: a limit and a patience for headers, and mistakes told in JSON."""
+
+import asyncio
+import secrets
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from pplx_gateway.errors import GatewayError, InvalidRequest, RequestTimeout, TooLarge
+from pplx_gateway.protocols.openai import errors
+
+_PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 413: b"Content Too Large"}
+
+
+class Connection(HttpToolsProtocol):
+    """For `uvicorn.Config(http=Connection)`. A request's headers must be whole within `head_seconds` of their first
+    byte (for the first request: of the connection) and `head_bytes` long at most."""
+
+    head_seconds = 20.0
+    head_bytes = 64 << 10
+
+    _begun = False
+    _bytes_so_far = 0
+    _in_head = True
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_whole()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            self._bytes_so_far += len(data)
+        super().data_received(data)
+        if self._in_head and self._bytes_so_far > self.head_bytes:
+            self._end(TooLarge(f"The request's headers are longer than {self.head_bytes} bytes."))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._patience is None:
+            self._await_head()
+        self._begun = True
+
+    def on_headers_complete(self) -> None:
+        self._head_is_whole()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._end(InvalidRequest(msg))
+
+    def _await_head(self) -> None:
+        self._in_head = True
+        self._bytes_so_far = 0
+        self._patience = self.loop.call_later(self.head_seconds, self._too_slow)
+
+    def _head_is_whole(self) -> None:
+        self._in_head = False
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def _too_slow(self) -> None:
+        if not self._begun:
+            self.transport.close()  # opened ahead of need and never used
+        else:
+            self._end(RequestTimeout("The request's headers did not come to their end in time."))
+
+    def _end(self, error: GatewayError) -> None:
+        """The connection's last words, unless it is in the middle of an answer or was never spoken on."""
+        self._head_is_whole()
+        cycle = self.cycle
+        answering = cycle is not None and cycle.response_started and not cycle.response_complete
+        if answering or self.transport.is_closing():
+            self.transport.close()
+            return
+        rendered = errors.render(error, [(b"connection", b"close"), (b"x-request-id", _fresh_id())])
+        lines = [b"HTTP/1.1 %d %b\r\n" % (rendered.status, _PHRASES[rendered.status])]
+        lines += [b"%b: %b\r\n" % header for header in rendered.headers]
+        self.transport.write(b"".join([*lines, b"\r\n", rendered.body]))
+        self.transport.close()
+
+
+def _fresh_id() -> bytes:
+    return b"req_" + secrets.token_hex(12).encode()

@@ -1,0 +1,43 @@
+"""Request headers as ASGI gives them (bytes, names in small letters), and response header values made safe."""
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from starlette.types import Scope
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+_PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+_LONGEST_NAME = 64
+_MOST_NAMES = 40
+_LONGEST_VALUE = 2000
+
+
+def first(scope: Scope, name: bytes) -> bytes | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def every(scope: Scope, name: bytes) -> list[bytes]:
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def safe(text: str, longest: int = _LONGEST_VALUE) -> bytes:
+    """Printable ASCII as it is, everything else percent-encoded, so that no value can break a header."""
+    if len(text) > longest:
+        text = text[: longest - 3] + "..."
+    if text.isascii() and text.isprintable():
+        return text.encode("ascii")
+    return quote(text, safe=_PRINTABLE, errors="replace").encode("ascii")
+
+
+def names(values: Sequence[str]) -> bytes:
+    """A list of field names, separated by commas; a very long list ends with `...`."""
+    listed = [safe(value, _LONGEST_NAME) for value in values[:_MOST_NAMES]]
+    return b", ".join(listed + [b"..."] * (len(values) > _MOST_NAMES))
+
+
+def sentences(values: Iterable[str]) -> bytes:
+    return safe(" ".join(values))
