@@ -1,0 +1,1 @@
+"""perplexity.ai through the owner's own browser session."""

@@ -1,0 +1,83 @@
+"""The JSON documents behind an answer's other blocks: whole ones, or patched ones (docs/wire-session.md 2.5 C)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET, Raw
+
+from pplx_gateway.upstreams.session.frames import BLOCK_RAWS, SLOW, Block, Patch, parse
+from pplx_gateway.upstreams.session.json_patch import BadPatch, apply
+from pplx_gateway.upstreams.session.letters import whole_value
+from pplx_gateway.upstreams.session.oddities import Oddities
+
+WORKFLOW = "workflow_block"  # its chunks may end in half a letter: they are joined first
+
+FIELD_OF_USAGE = {
+    "plan": "plan_block",
+    "pro_search_steps": "plan_block",
+    "reasoning_plan": "reasoning_plan_block",
+    "web_results": "web_result_block",
+    "sources_answer_mode": "sources_mode_block",
+    "media_items": "media_block",
+    "image_answer_mode": "image_mode_block",
+    "pending_followups": "pending_followups_block",
+    "assets_answer_mode": "assets_mode_block",
+    "unified_assets": "unified_assets_block",
+    "workflow_root": WORKFLOW,
+}
+
+Key = tuple[str, str]
+
+
+class Documents:
+    """One document for each usage and field. After a patch that does not fit, a document waits until it comes whole."""
+
+    def __init__(self, oddities: Oddities) -> None:
+        self._oddities = oddities
+        self._documents: dict[Key, Any] = {}
+        self._raw: dict[Key, Raw] = {}
+        self._dirty: set[Key] = set()
+
+    def take(self, usage: str, block: Block) -> tuple[str, Any] | None:
+        """The field and the new document of `block`; None if nothing changed, or nothing can be read."""
+        field = FIELD_OF_USAGE.get(usage)
+        if block.diff_block is not None:
+            field = block.diff_block.field or field
+            if field not in BLOCK_RAWS:
+                self._oddities.note("block", usage)
+                return None
+            return self._patched((usage, field), block.diff_block.patches or ())
+        payload = getattr(block, field) if field else UNSET
+        if payload is UNSET:
+            field, payload = next(((n, p) for n in BLOCK_RAWS if (p := getattr(block, n)) is not UNSET), ("", UNSET))
+        if payload is UNSET or field is None:
+            self._oddities.note("block", usage)
+            return None
+        return self._whole((usage, field), payload)
+
+    def _whole(self, key: Key, payload: Raw) -> tuple[str, Any] | None:
+        """Blocks are repeated in frame after frame: equal bytes are not decoded again."""
+        if self._raw.get(key) == payload:
+            return None
+        self._raw[key] = payload
+        self._dirty.discard(key)
+        document = self._documents[key] = parse(payload, halves=key[1] == WORKFLOW)
+        return key[1], document
+
+    def _patched(self, key: Key, patches: Sequence[Patch]) -> tuple[str, Any] | None:
+        self._raw.pop(key, None)
+        for patch in patches:
+            if patch.path == "" and patch.op != "remove":
+                self._dirty.discard(key)
+            if key in self._dirty:
+                continue
+            try:
+                self._documents[key] = apply(self._documents.get(key), patch)
+            except BadPatch:
+                self._oddities.note("bad_patch")
+                self._dirty.add(key)
+        if key in self._dirty:
+            return None
+        document = self._documents.get(key)
+        halves = SLOW in self._oddities.counts and key[1] != WORKFLOW
+        return key[1], whole_value(document) if halves else document

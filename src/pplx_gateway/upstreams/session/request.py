@@ -1,0 +1,171 @@
+"""The body of a question to `/rest/sse/perplexity_ask` (docs/wire-session.md 1.3 to 1.6)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from pplx_gateway.answer import Warned
+from pplx_gateway.catalogue import Model, SessionRoute
+from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.question import Location, Message, Question, Search
+from pplx_gateway.upstreams.session.options import SessionOptions
+from pplx_gateway.upstreams.session.prompts import prompt
+from pplx_gateway.upstreams.session.threads import Handle
+from pplx_gateway.upstreams.session.transcript import Turn, transcript
+
+ASK_PATH = "/rest/sse/perplexity_ask"
+QUERY_LIMIT_CHARACTERS = 96_000
+
+_SOURCES = {"web": ("web",), "academic": ("scholar",), "social": ("social",), "finance": ("edgar", "finance")}
+# Clients disagree about the case: the two maintained ones send capitals, `hour` is only known in small letters.
+_RECENCY = {"hour": "hour", "day": "DAY", "week": "WEEK", "month": "MONTH", "year": "YEAR"}
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One request to be sent. `query_characters` is the length of what is really sent; `id` names the request."""
+
+    id: str
+    preference: str
+    body: bytes
+    query_characters: int
+    followup: bool = False
+    warnings: tuple[Warned, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Ask(preference={self.preference!r}, query_characters={self.query_characters})"
+
+
+def compose(
+    question: Question, model: Model, options: SessionOptions, *, new_uuid: Callable[[], UUID], handle: Handle | None
+) -> Ask:
+    """The request for `question`; with a `handle` only its last turn is sent. Raises InvalidRequest."""
+    route = route_of(model)
+    query, warnings = _query(question, options, handle)
+    if len(query) > QUERY_LIMIT_CHARACTERS:
+        raise InvalidRequest(
+            f"The conversation has {len(query)} characters as sent; Perplexity takes at most {QUERY_LIMIT_CHARACTERS}.",
+            param="messages",
+        )
+    identity = str(new_uuid())
+    preference = preference_of(question, route)
+    location, unplaced = _coordinates(question.search.location)
+    params: dict[str, Any] = {
+        "version": options.api_version,
+        "source": "default",
+        "mode": route.mode,
+        "model_preference": preference,
+        **_search(question.search),
+        "language": question.search.language or options.language,
+        "timezone": "Etc/UTC",
+        "is_incognito": options.incognito,
+        "frontend_uuid": identity,
+        **_place(handle, new_uuid),
+        "prompt_source": "user",
+        "attachments": [],
+        "use_schematized_api": True,
+        "send_back_text_in_streaming_api": False,
+        "supported_block_use_cases": _use_cases(question, model),
+        "is_related_query": False,
+        "is_sponsored": False,
+        "is_nav_suggestions_disabled": False,
+        "client_coordinates": location,
+        "mentions": [],
+    }
+    return Ask(
+        id=identity,
+        preference=preference,
+        body=msgspec.json.encode({"query_str": query, "params": params}),
+        query_characters=len(query),
+        followup=handle is not None,
+        warnings=(*warnings, *unplaced),
+    )
+
+
+def route_of(model: Model) -> SessionRoute:
+    if model.session is None:
+        raise ValueError(f"{model.id} is not a model of the session")
+    return model.session
+
+
+def preference_of(question: Question, route: SessionRoute) -> str:
+    return route.thinking_id if question.thinking and route.thinking_id else route.upstream_id
+
+
+def _query(question: Question, options: SessionOptions, handle: Handle | None) -> tuple[str, tuple[Warned, ...]]:
+    """The text, and sentences about what was left out. A lone question goes as it is, all else in an envelope."""
+    instructions, turns = transcript(question)
+    if handle is not None:
+        return turns[-1].text, ()
+    kept, warning = prompt(instructions, options.system_prompts)
+    warnings = (*((Warned(warning, "system"),) if warning else ()), *_superseded(question, turns))
+    if len(turns) == 1 and not kept:
+        return turns[0].text, warnings
+    return _envelope(kept, turns), warnings
+
+
+def _superseded(question: Question, turns: Sequence[Turn]) -> tuple[Warned, ...]:
+    spoken = sum(isinstance(t, Message) and t.role == "assistant" and bool(t.text.strip()) for t in question.turns)
+    lost = spoken - sum(turn.role == "assistant" for turn in turns)
+    sentence = f"Of several assistant messages in a row only the last reaches Perplexity: {lost} left out."
+    return (Warned(sentence, "assistant"),) if lost else ()
+
+
+def _envelope(instructions: Sequence[str], turns: Sequence[Turn]) -> str:
+    history = [{"role": turn.role, "content": turn.text} for turn in turns[:-1]]
+    whole = {"instructions": list(instructions), "history": history, "query": turns[-1].text}
+    return msgspec.json.encode(whole).decode()
+
+
+def _search(search: Search) -> dict[str, Any]:
+    """Leaving the focus out would mean "writing", so it is always said. Search off is not strict (1.3)."""
+    if search.enabled is False:
+        return {"search_focus": "writing", "sources": [], "search_recency_filter": None, "skip_search_enabled": True}
+    sources = [name for source in search.sources or ("web",) for name in _SOURCES[source]]
+    recency = _RECENCY[search.recency] if search.recency else None
+    return {
+        "search_focus": "internet",
+        "sources": list(dict.fromkeys(sources)),
+        "search_recency_filter": recency,
+        "skip_search_enabled": False,
+    }
+
+
+def _place(handle: Handle | None, new_uuid: Callable[[], UUID]) -> dict[str, Any]:
+    """A new thread, or the turn to follow. The page names a context only for new threads."""
+    if handle is None:
+        return {
+            "frontend_context_uuid": str(new_uuid()),
+            "last_backend_uuid": None,
+            "read_write_token": None,
+            "query_source": "home",
+        }
+    return {
+        "last_backend_uuid": handle.backend_uuid,
+        "read_write_token": handle.read_write_token,
+        "query_source": "followup",
+        "followup_source": "link",
+    }
+
+
+def _use_cases(question: Question, model: Model) -> list[str]:
+    """Few, so that the site sends few; every kind is understood anyway (1.5)."""
+    cases = ["answer_modes", "preserve_latex"]
+    if question.search.images:
+        cases.append("media_items")
+    if question.search.related_questions:
+        cases.append("pending_followups")
+    if model.research:
+        cases.append("unified_assets")
+    return cases
+
+
+def _coordinates(location: Location | None) -> tuple[dict[str, Any] | None, tuple[Warned, ...]]:
+    if location is None:
+        return None, ()
+    if location.latitude is None or location.longitude is None:
+        sentence = "The location was left out: the session takes a place only by latitude and longitude."
+        return None, (Warned(sentence, "location"),)
+    name = ", ".join(part for part in (location.city, location.region, location.country) if part)
+    return {"location_lat": location.latitude, "location_lng": location.longitude, "name": name}, ()

@@ -1,0 +1,91 @@
+"""One question under way: what was asked, the reader of its bytes, the assembler of its answer."""
+
+from collections.abc import Callable
+
+from pplx_gateway.answer import Batch
+from pplx_gateway.clock import Clock
+from pplx_gateway.errors import GatewayError, UpstreamTimeout
+from pplx_gateway.sse import Event, EventReader
+from pplx_gateway.upstreams.session.asked import Asked
+from pplx_gateway.upstreams.session.assembler import Assembler
+from pplx_gateway.upstreams.session.cleaning import Cleaner
+from pplx_gateway.upstreams.session.frames import END, Frame, decode
+from pplx_gateway.upstreams.session.request import Ask
+
+
+class Run:
+    """`take` and `finish` turn bytes into batches. Pings count for nothing: only a frame of the answer shows life."""
+
+    def __init__(self, ask: Ask, asked: Asked, clock: Clock, idle_seconds: float, clean: Callable[[str], str]) -> None:
+        self.ask = ask
+        self.asked = asked
+        self.assembler = Assembler(asked, Cleaner(), clean)
+        self.login_checked = False
+        self._clock = clock
+        self._idle_seconds = idle_seconds
+        self._reader = EventReader()
+        self._failure: GatewayError | None = None
+        self._began = self._alive_at = clock.monotonic()
+        self._warnings: Batch = list(ask.warnings)
+
+    def take(self, data: bytes) -> Batch:
+        """Events of one read. Raises GatewayError; what came before a failure within the same read is given first, and
+        the failure raised by the next call or by `check`."""
+        self.check()
+        return self._feed(self._reader.feed(data))
+
+    def finish(self) -> Batch:
+        """Events of what stood at the end without a blank line. Raises as `take` does."""
+        self.check()
+        return self._feed(self._reader.close())
+
+    def check(self) -> None:
+        """Raises the failure that waits, if one does."""
+        if self._failure is not None:
+            raise self._failure
+
+    def take_json(self, body: bytes) -> Batch | None:
+        """A whole JSON body in place of a stream; None if it is nothing of an answer's."""
+        frame = decode(Event("message", body), self.assembler.oddities)
+        if not isinstance(frame, Frame):
+            return None
+        return self.assembler.feed(frame) + self.assembler.feed(END)
+
+    def facts(self) -> dict[str, object]:
+        """For the log: nothing of the question or the answer."""
+        return {
+            "model": self.asked.model,
+            "preference": self.asked.preference,
+            "followup": self.ask.followup,
+            "query_characters": self.ask.query_characters,
+            "frames": self.assembler.frames,
+            "seconds": round(self._clock.monotonic() - self._began, 3),
+            "oddities": self.assembler.oddities.counts,
+        }
+
+    def _feed(self, events: list[Event]) -> Batch:
+        assembler = self.assembler
+        batch: Batch = []
+        frames = assembler.frames
+        try:
+            for event in events:
+                frame = decode(event, assembler.oddities)
+                if frame is not None:
+                    batch += assembler.feed(frame)
+                    if assembler.ended:
+                        break
+        except GatewayError as failure:
+            if not batch:
+                raise
+            self._failure = failure
+        self._check_life(assembler.frames != frames)
+        if batch and self._warnings:
+            batch, self._warnings = self._warnings + batch, []
+        return batch
+
+    def _check_life(self, alive: bool) -> None:
+        now = self._clock.monotonic()
+        if alive:
+            self._alive_at = now
+        elif now - self._alive_at > self._idle_seconds:
+            raise UpstreamTimeout(f"Perplexity sent nothing of an answer for {self._idle_seconds:g} seconds.")

@@ -1,0 +1,75 @@
+"""A question's turns as the site can take them: instructions, then user and assistant in turn, a user's turn last."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.question import Message, Question, TextPart
+
+
+class Turn(NamedTuple):
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class Transcript(NamedTuple):
+    """`turns` alternate and end with the user's; `instructions` are the system texts in their order."""
+
+    instructions: tuple[str, ...]
+    turns: tuple[Turn, ...]
+
+
+def transcript(question: Question) -> Transcript:
+    """Raises InvalidRequest for what the site cannot take.
+
+    System texts are hoisted, neighbouring user turns joined by a blank line, and of neighbouring assistant turns the
+    last holds (clients send rejected branches along). System texts after the last turn, with no user turn to answer,
+    are the user's turn themselves: title prompts come so.
+    """
+    messages = [_message(turn) for turn in question.turns]
+    spoken = [message for message in messages if message.role != "system"]
+    if spoken and spoken[-1].role == "user":
+        instructions = tuple(message.text for message in messages if message.role == "system" and message.text.strip())
+        return Transcript(instructions, _alternating(spoken))
+    closing = _closing_system(messages)
+    if not closing:
+        raise InvalidRequest(
+            "The last message must be the user's: Perplexity cannot continue an answer.", param="messages"
+        )
+    asked = Message("user", (TextPart("\n\n".join(message.text for message in closing)),))
+    before = messages[: len(messages) - len(closing)]
+    instructions = tuple(message.text for message in before if message.role == "system" and message.text.strip())
+    return Transcript(instructions, _alternating([*spoken, asked]))
+
+
+def _message(turn: object) -> Message:
+    if not isinstance(turn, Message):
+        raise InvalidRequest("Function calls and their results cannot be sent to the session.", param="messages")
+    if not all(isinstance(part, TextPart) for part in turn.parts):
+        raise InvalidRequest("Images and files cannot be sent to the session.", param="messages")
+    return turn
+
+
+def _closing_system(messages: list[Message]) -> list[Message]:
+    closing: list[Message] = []
+    for message in reversed(messages):
+        if message.role != "system":
+            break
+        closing.insert(0, message)
+    return closing
+
+
+def _alternating(messages: Iterable[Message]) -> tuple[Turn, ...]:
+    turns: list[Turn] = []
+    for message in messages:
+        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
+        text = message.text
+        if not text.strip():
+            continue
+        if turns and turns[-1].role == role:
+            before = turns.pop()
+            text = text if role == "assistant" else f"{before.text}\n\n{text}"
+        turns.append(Turn(role, text))
+    if not turns or turns[-1].role != "user":
+        raise InvalidRequest("The last message is empty.", param="messages")
+    return tuple(turns)

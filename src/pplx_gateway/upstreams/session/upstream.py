@@ -1,0 +1,244 @@
+"""perplexity.ai through the owner's browser session: the Upstream that asks it."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from urllib.parse import quote, urlencode
+from uuid import UUID, uuid4
+
+from pplx_gateway.answer import Batch
+from pplx_gateway.capabilities import Feature, Support
+from pplx_gateway.catalogue import Model
+from pplx_gateway.clock import Clock
+from pplx_gateway.errors import GatewayError, SessionExpired, UpstreamError, UpstreamTruncated
+from pplx_gateway.question import Question
+from pplx_gateway.transport.exchange import Outgoing, Streaming
+from pplx_gateway.upstreams.faults import Faults
+from pplx_gateway.upstreams.session.asked import Asked
+from pplx_gateway.upstreams.session.cookies import Credentials
+from pplx_gateway.upstreams.session.download import MISSING, fetch_report
+from pplx_gateway.upstreams.session.envelope import COMPLETED
+from pplx_gateway.upstreams.session.failures import AnswerFailed, FreeTierLimited, SignInAsked
+from pplx_gateway.upstreams.session.frames import Frame, from_document, parse
+from pplx_gateway.upstreams.session.headers import page_headers
+from pplx_gateway.upstreams.session.images import ImageWish
+from pplx_gateway.upstreams.session.login import Login
+from pplx_gateway.upstreams.session.options import LOOKUP_TIMEOUTS, SessionOptions
+from pplx_gateway.upstreams.session.refusals import EXPIRED, PAGE_BYTES, Page, looks_like_page, refusal
+from pplx_gateway.upstreams.session.request import ASK_PATH, compose, route_of
+from pplx_gateway.upstreams.session.run import Run
+from pplx_gateway.upstreams.session.support import support_of
+from pplx_gateway.upstreams.session.threads import Handle, Threads
+from pplx_gateway.upstreams.session.way_out import WayOut
+
+logger = logging.getLogger("pplx_gateway.session")
+
+ASK_REASON = "ask-query-state-provider"
+THREAD_PATH = "/rest/thread/"
+_WHOLE_THREAD = {"limit": 100, "offset": 0, "from_first": "true", "with_schematized_response": "true"}
+# A response that has told all may be let go of; a moment for it to end by itself keeps its connection usable.
+DRAIN_SECONDS = 0.1
+
+
+class SessionUpstream:
+    """One owner, one session. A question is sent once; only a stale thread handle is worth a second try, as a new
+    thread."""
+
+    name = "session"
+
+    def __init__(
+        self,
+        transport: WayOut,
+        clock: Clock,
+        credentials: Credentials,
+        threads: Threads | None = None,
+        options: SessionOptions | None = None,
+        *,
+        new_uuid: Callable[[], UUID] = uuid4,
+    ) -> None:
+        self._options = options or SessionOptions()
+        self.login = Login(transport, clock, credentials, self._options)
+        self._way_out = transport
+        self._clock = clock
+        self._credentials = credentials
+        self._threads = threads
+        self._new_uuid = new_uuid
+        self._clean = Faults("Perplexity", "PPLX_COOKIE", credentials.secrets, clock).clean
+
+    def support(self, model: Model) -> Mapping[Feature, Support]:
+        return support_of(model)
+
+    async def ask(self, question: Question, model: Model, caller: str) -> AsyncGenerator[Batch, None]:
+        """One batch for each read from the wire, the last with Finished. A caller who does not stream gets the text
+        once, at the end, in its final version."""
+        handle = await self._threads.find(question, model, caller) if self._threads else None
+        run = self._run(question, model, handle)
+        if not self._credentials.present or self.login.known_expired:
+            raise SessionExpired(EXPIRED)
+        try:
+            async with aclosing(self._answer(run)) as batches:
+                async for batch in batches:
+                    yield batch
+        except AnswerFailed:
+            if handle is None or run.assembler.spoke:
+                raise
+            logger.info("the thread is gone, asking anew", extra={"model": model.id})
+        else:
+            return
+        async with aclosing(self._answer(self._run(question, model, None))) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def remember(
+        self, question: Question, model: Model, caller: str, text_as_returned: str, continuation: object
+    ) -> None:
+        """Raises StoreUnavailable."""
+        if self._threads is not None and isinstance(continuation, Handle):
+            await self._threads.remember(question, model, caller, text_as_returned, continuation)
+
+    async def close(self) -> None:
+        await self._way_out.close()
+
+    # asking
+
+    def _run(self, question: Question, model: Model, handle: Handle | None) -> Run:
+        ask = compose(question, model, self._options, new_uuid=self._new_uuid, handle=handle)
+        search = question.search
+        asked = Asked(
+            model=model.id,
+            route=route_of(model),
+            preference=ask.preference,
+            query_characters=ask.query_characters,
+            research=model.research,
+            images=ImageWish(search.image_formats, search.image_domains) if search.images else None,
+            related=search.related_questions,
+            hold=not question.streamed,
+        )
+        idle_seconds = self._options.timeouts_for(research=model.research).idle
+        return Run(ask, asked, self._clock, idle_seconds, self._clean)
+
+    async def _answer(self, run: Run) -> AsyncGenerator[Batch, None]:
+        try:
+            async with self._way_out.stream(self._outgoing(run)) as response:
+                body = aiter(response)
+                if (batch := await self._unlike_a_stream(response, run)) is None:
+                    await self._credentials.adopt(response.headers)
+                    async with aclosing(self._stream(response, body, run)) as batches:
+                        async for more in batches:
+                            yield more
+                yield (batch or []) + await self._finish(run)
+                logger.info("session answered", extra=run.facts())
+                await self._drain(body)
+        except GatewayError as error:
+            logger.info("session failed", extra={**run.facts(), "code": error.code})
+            if isinstance(error, FreeTierLimited | SignInAsked):
+                await self.login.require()
+            raise
+
+    async def _stream(self, response: Streaming, body: AsyncIterator[bytes], run: Run) -> AsyncGenerator[Batch, None]:
+        assembler = run.assembler
+        begun = False
+        try:
+            async for data in body:
+                if not begun and (begun := bool(data.strip())) and looks_like_page(data):
+                    raise await self._refusal(response, data)
+                if batch := run.take(data):
+                    await self._check_login(run)
+                    yield batch
+                run.check()
+                if assembler.ended:
+                    return
+        except UpstreamTruncated:
+            if assembler.envelope.status != COMPLETED:
+                raise
+        if batch := run.finish():
+            await self._check_login(run)
+            yield batch
+            run.check()
+
+    async def _check_login(self, run: Run) -> None:
+        """Before text is passed on: an anonymous answer must not look like the plan's."""
+        if run.assembler.maybe_logged_out and not run.login_checked:
+            run.login_checked = True
+            await self.login.require()
+
+    async def _finish(self, run: Run) -> Batch:
+        """What the stream did not hold, then the end of the answer."""
+        assembler = run.assembler
+        if assembler.maybe_logged_out:
+            await self.login.require()
+        batch: Batch = []
+        if (thread := assembler.unread_thread) is not None and (frame := await self._thread(thread, run)) is not None:
+            batch += assembler.take_thread(frame)
+        if (download := assembler.download) is not None:
+            report = await fetch_report(self._way_out, download, self._options)
+            if report is None:
+                assembler.warn(MISSING)
+            else:
+                assembler.add_report(report)
+        return batch + assembler.close()
+
+    async def _drain(self, body: AsyncIterator[bytes]) -> None:
+        try:
+            async with self._clock.deadline(DRAIN_SECONDS):
+                async for _ in body:
+                    pass
+        except (TimeoutError, UpstreamError):
+            return
+
+    # requests
+
+    def _outgoing(self, run: Run) -> Outgoing:
+        url = self._options.origin + ASK_PATH
+        headers = self._headers(url, ASK_REASON, accept="text/event-stream")
+        return Outgoing(
+            method="POST",
+            url=url,
+            headers={**headers, "content-type": "application/json", "x-request-id": run.ask.id},
+            body=run.ask.body,
+            timeouts=self._options.timeouts_for(research=run.asked.research),
+        )
+
+    async def _thread(self, name: str, run: Run) -> Frame | None:
+        """The entry of this very run, read back from its thread; None where there is none, or none that is whole."""
+        query = urlencode({"version": self._options.api_version, "source": "default", **_WHOLE_THREAD})
+        url = f"{self._options.origin}{THREAD_PATH}{quote(name, safe='')}?{query}"
+        headers = self._headers(url, "thread-body", accept="application/json")
+        outgoing = Outgoing(method="GET", url=url, headers=headers, timeouts=LOOKUP_TIMEOUTS)
+        try:
+            incoming = await self._way_out.request(outgoing)
+        except UpstreamError:
+            return None
+        document = parse(incoming.body) if incoming.status == 200 else None
+        entries = document.get("entries") if isinstance(document, dict) else None
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, dict) and entry.get("backend_uuid") == run.assembler.envelope.backend_uuid:
+                frame = from_document(entry, run.assembler.oddities)
+                return frame if (frame.status or "").upper() == COMPLETED else None
+        return None
+
+    def _headers(self, url: str, reason: str, *, accept: str) -> dict[str, str]:
+        return page_headers(self._options, url, reason, self._credentials.cookie(), accept=accept)
+
+    # responses
+
+    async def _unlike_a_stream(self, response: Streaming, run: Run) -> Batch | None:
+        """None for a stream of events. A JSON body of an answer's shape gives its events; all else raises."""
+        kind = (response.headers.get("content-type") or "").lower()
+        challenged = response.headers.get("cf-mitigated") is not None
+        if response.status == 200 and not challenged and "html" not in kind and "json" not in kind:
+            return None
+        body = await response.read(PAGE_BYTES if response.status != 200 else 8 << 20)
+        page = Page(response.status, response.headers, body)
+        batch = run.take_json(body) if response.status == 200 and not page.html and not page.challenge else None
+        if batch is None:
+            raise self._error(page)
+        await self._credentials.adopt(response.headers)
+        return batch
+
+    async def _refusal(self, response: Streaming, begun: bytes) -> GatewayError:
+        rest = await response.read(PAGE_BYTES)
+        return self._error(Page(response.status, response.headers, begun + rest))
+
+    def _error(self, page: Page) -> GatewayError:
+        return refusal(page, self._clock.now(), self._clean)
