@@ -6,7 +6,7 @@ import pytest
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import StoreUnavailable
-from pplx_gateway.store import Database, Threads
+from pplx_gateway.store import Database, Fact, Facts, Leases, Threads
 from pplx_gateway.store.threads import KEEP_SECONDS
 
 
@@ -42,13 +42,49 @@ async def test_every_file_of_the_store_is_the_owners_alone(tmp_path: Path) -> No
 
 async def test_two_workers_share_one_secret_and_one_table(tmp_path: Path) -> None:
     one, two = await asyncio.gather(*(Database.open(tmp_path / "s.sqlite") for _ in range(2)))
-    secrets = await asyncio.gather(Threads(one, Clock()).secret(), Threads(two, Clock()).secret())
-    assert secrets[0] == secrets[1]
-    assert len(secrets[0]) == 32
+    facts = await asyncio.gather(Facts(one).add("secret", b"1"), Facts(two).add("secret", b"2"))
+    assert facts[0] == facts[1]
     await asyncio.gather(*(Threads(d, Clock()).put(bytes([n]), b"v") for n in range(20) for d in (one, two)))
     assert await Threads(two, Clock()).get(b"\x05") == b"v"
     await one.close()
     await two.close()
+
+
+async def test_a_fact_grows_a_version_with_each_change(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    facts = Facts(database)
+    assert await facts.get("token") is None
+    assert await facts.put("token", b"a") == Fact(b"a", 1)
+    assert await facts.put("token", b"b") == Fact(b"b", 2)
+    assert await facts.add("token", b"c") == Fact(b"b", 2)
+    await facts.remove("token")
+    assert await facts.get("token") is None
+    await database.close()
+
+
+async def test_a_lease_is_held_by_one_worker_until_it_ends(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    clock = LaterClock()
+    one, two = Leases(database, clock, "one"), Leases(database, clock, "two")
+    assert await one.take("probe", 10)
+    assert not await two.take("probe", 10)
+    assert await one.take("probe", 10)
+    clock.offset = 11
+    assert await two.take("probe", 10)
+    assert not await one.take("probe", 10)
+    await two.drop("probe")
+    assert await one.take("probe", 10)
+    await database.close()
+
+
+async def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    await database.write(("drop table leases", ()), ("alter table facts drop column version", ()))
+    await database.write(("pragma user_version = 1", ()), ("insert into facts (name, value) values ('a', x'00')", ()))
+    await database.close()
+    again = await Database.open(tmp_path / "s.sqlite")
+    assert await Facts(again).get("a") == Fact(b"\0", 1)
+    await again.close()
 
 
 async def test_an_old_row_is_gone(tmp_path: Path) -> None:
@@ -65,11 +101,11 @@ async def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> Non
     database = await Database.open(tmp_path / "s.sqlite")
     with pytest.raises(StoreUnavailable):
         await database.write(
-            ("insert into facts values ('a', x'00')", ()),
+            ("insert into facts (name, value) values ('a', x'00')", ()),
             ("insert into nowhere values (1)", ()),
         )
     assert await database.fetch("select * from facts") == []
-    await database.write(("insert into facts values ('b', x'00')", ()))
+    await database.write(("insert into facts (name, value) values ('b', x'00')", ()))
     await database.close()
 
 

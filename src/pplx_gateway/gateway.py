@@ -13,8 +13,9 @@ from typing import Protocol, Self
 from pplx_gateway.answer import Batch, Finished, ReasoningDelta, SearchStep, TextDelta, ToolCall
 from pplx_gateway.capabilities import Feature, Support, used_features
 from pplx_gateway.catalogue import Catalogue, Model
+from pplx_gateway.citations import Marks
 from pplx_gateway.clock import Clock
-from pplx_gateway.errors import InsufficientQuota, QuotaExhausted, SessionExpired, StoreUnavailable
+from pplx_gateway.errors import GatewayError, InsufficientQuota, QuotaExhausted, SessionExpired, StoreUnavailable
 from pplx_gateway.question import Question
 from pplx_gateway.refine import Refinery
 from pplx_gateway.routing import Route, Router
@@ -90,7 +91,7 @@ class Gateway:
         return all(support.get(feature) in honoured for feature in used_features(question))
 
     def refinery(self, question: Question, model: Model) -> Refinery:
-        default = "strip" if model.upstream == "session" else "keep"
+        default: Marks = "strip" if model.upstream == "session" else "keep"
         return Refinery(
             marks=question.citation_marks or self.settings.citation_marks or default,
             source_list=question.source_list or self.settings.source_list,
@@ -150,12 +151,17 @@ class Exchange:
     async def _from(self, model: Model) -> AsyncGenerator[Batch, None]:
         upstream = self._gateway.upstream(model)
         refinery = self._gateway.refinery(self._question, model)
-        async with aclosing(upstream.ask(self._question, model, self._caller)) as batches:
-            async for batch in batches:
-                refined = refinery.feed(batch)
-                if refined and isinstance(refined[-1], Finished):
-                    await self._remember(upstream, model, refinery.text, refined[-1])
-                yield refined
+        try:
+            async with aclosing(upstream.ask(self._question, model, self._caller)) as batches:
+                async for batch in batches:
+                    refined = refinery.feed(batch)
+                    if refined and isinstance(refined[-1], Finished):
+                        await self._remember(upstream, model, refinery.text, refined[-1])
+                    yield refined
+        except GatewayError:
+            if refinery.text and (tail := refinery.close()):  # what stood in doubt at the failure was said, too
+                yield tail
+            raise
 
     async def _remember(self, upstream: Upstream, model: Model, text: str, finished: Finished) -> None:
         """So that the next turn can go on where this one ended. The answer is whole without it."""

@@ -5,10 +5,12 @@ callers can read; what still runs after that is cancelled.
 """
 
 import asyncio
+import contextlib
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,7 +27,8 @@ BACKLOG = 2048
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket. Raises OSError that names the address and the way out."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it replies wait 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
@@ -47,9 +50,10 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def announce(listener: socket.socket) -> None:
+def announce(url: str) -> None:
     """The one line that scripts and people wait for, on stdout."""
-    print(f"listening on {address(listener)}", flush=True)  # noqa: T201
+    sys.stdout.write(f"listening on {url}\n")
+    sys.stdout.flush()
 
 
 def configuration(app: ASGIApp | str, *, workers: int = 1, lifespan: bool = False) -> uvicorn.Config:
@@ -78,6 +82,14 @@ class Server(uvicorn.Server):
         super().__init__(configuration(app))
         self._ready = ready
         self._cut = cut
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises a caught signal again when all is served; that would end the process before the gateway is
+        closed."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -9,17 +9,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import uvicorn
 import uvloop
 
 from pplx_gateway import logs
 from pplx_gateway.clock import Clock
-from pplx_gateway.commands.emulator import PACE_SECONDS
-from pplx_gateway.emulator import create_app as create_emulator
+from pplx_gateway.emulator.server import EmulatorServer
 from pplx_gateway.opening import open_gateway
-from pplx_gateway.serving import Server, address, announce, bind, configuration
+from pplx_gateway.serving import Server, address, announce, bind
 from pplx_gateway.settings import Secret, Settings
 from pplx_gateway.web.app import create_app
+
+TIMEOUT_REAL_SECONDS = 4.0
 
 
 def run(options: argparse.Namespace) -> None:
@@ -33,21 +33,20 @@ def run(options: argparse.Namespace) -> None:
 
 
 async def _serve(port: int, clock: Clock, folder: Path) -> None:
-    listener, emulator_listener = bind("127.0.0.1", port), bind("127.0.0.1", 0)
-    emulator = uvicorn.Server(configuration(create_emulator(clock, pace_seconds=PACE_SECONDS)))
-    emulating = asyncio.create_task(emulator._serve([emulator_listener]))  # `serve` would take the signals
-    gateway = await open_gateway(_settings(address(emulator_listener), clock, folder), clock)
+    listener = bind("127.0.0.1", port)
+    url = address(listener)
 
     def ready() -> None:
-        announce(listener)
-        print(_hint(address(listener)), file=sys.stderr, flush=True)
+        announce(url)
+        print(_hint(url), file=sys.stderr, flush=True)
 
-    try:
-        await Server(create_app(gateway), ready, gateway.close).serve(sockets=[listener])
-    finally:
-        await gateway.close()
-        emulator.should_exit = True
-        await emulating
+    # A time-out that was asked for by `fault:upstream_timeout` shows itself while the person still watches.
+    async with EmulatorServer(clock, hold_seconds=TIMEOUT_REAL_SECONDS * clock.factor) as emulator:
+        gateway = await open_gateway(_settings(emulator.url, clock, folder), clock)
+        try:
+            await Server(create_app(gateway), ready, gateway.close).serve(sockets=[listener])
+        finally:
+            await gateway.close()
 
 
 def _settings(emulator_url: str, clock: Clock, folder: Path) -> Settings:

@@ -6,14 +6,13 @@ import logging
 import os
 
 import msgspec
-import uvicorn
 import uvloop
 from uvicorn.supervisors import Multiprocess
 
 from pplx_gateway import environment, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.opening import open_gateway, secrets_of, startup_lines
-from pplx_gateway.serving import Server, announce, bind, configuration
+from pplx_gateway.serving import Server, address, announce, bind, configuration
 from pplx_gateway.settings import Settings
 from pplx_gateway.web.app import create_app
 
@@ -43,7 +42,7 @@ def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
 async def _one(settings: Settings) -> None:
     listener = bind(settings.host, settings.port)
     gateway = await open_gateway(settings, Clock(settings.clock_factor))
-    server = Server(create_app(gateway), lambda: announce(listener), gateway.close)
+    server = Server(create_app(gateway), lambda: announce(address(listener)), gateway.close)
     try:
         await server.serve(sockets=[listener])
     finally:
@@ -55,5 +54,5 @@ def _many(settings: Settings, workers: int) -> None:
     os.environ["PPLX_PROXY_HOST"], os.environ["PPLX_PROXY_PORT"] = settings.host, str(settings.port)
     listener = bind(settings.host, settings.port)
     config = configuration("pplx_gateway.asgi:app", workers=workers, lifespan=True)
-    announce(listener)
-    Multiprocess(config, target=uvicorn.Server(config).run, sockets=[listener]).run()
+    announce(address(listener))
+    Multiprocess(config, sockets=[listener]).run()

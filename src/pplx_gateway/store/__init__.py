@@ -1,6 +1,8 @@
 """What outlives a request: SQLite on one thread (docs/architecture.md says why)."""
 
 from pplx_gateway.store.database import Database
+from pplx_gateway.store.facts import Fact, Facts
+from pplx_gateway.store.leases import Leases
 from pplx_gateway.store.threads import Threads
 
-__all__ = ["Database", "Threads"]
+__all__ = ["Database", "Fact", "Facts", "Leases", "Threads"]

@@ -1,6 +1,4 @@
-"""Handles of the session upstream's conversations, and the secret that keys them."""
-
-import secrets
+"""Handles of the session upstream's conversations."""
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.store.database import Database
@@ -15,14 +13,6 @@ class Threads:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-
-    async def secret(self) -> bytes:
-        """32 random bytes that belong to this installation; all workers read the same."""
-        await self._database.write(
-            ("insert into facts (name, value) values ('secret', ?) on conflict do nothing", [secrets.token_bytes(32)])
-        )
-        rows = await self._database.fetch("select value from facts where name = 'secret'")
-        return bytes(rows[0][0])
 
     async def get(self, key: bytes) -> bytes | None:
         oldest = self._clock.now() - KEEP_SECONDS
