@@ -9,8 +9,9 @@ Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class Timeouts(NamedTuple):
-    """Gateway seconds (clock.py). `first_byte` runs from the send to the response's headers; `idle` between body bytes;
-    `total` over all; None = no limit."""
+    """Gateway seconds (clock.py). `connect` runs until the request is on its way, waiting for a free connection
+    included; `first_byte` from the send to the response's headers; `idle` between body bytes; `total` over all, None =
+    no limit."""
 
     connect: float = 10.0
     first_byte: float = 120.0
@@ -43,7 +44,7 @@ class Headers(NamedTuple):
 
 
 class Incoming(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole response. `body` is decompressed."""
+    """A whole response. `body` is decompressed; `headers` are still the wire's (content-encoding, content-length)."""
 
     status: int
     headers: Headers
