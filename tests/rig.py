@@ -114,6 +114,11 @@ class Rig:
     async def close(self) -> None:
         await self._client.aclose()
 
+    @property
+    def client(self) -> httpx2.AsyncClient:
+        """For requests that no method below makes."""
+        return self._client
+
     # the emulator
 
     async def script(self, path: str, *answers: Iterable[Mapping[str, object]] | Mapping[str, object]) -> None:
@@ -299,6 +304,7 @@ async def running(
                 "cookie": Secret(COOKIE) if "session" in order else None,
                 "perplexity_api_key": Secret(API_KEY) if "api" in order else None,
                 "account_type": "max",
+                "notices": False,  # texts are compared to the letter
                 "session_url": emulator.url,
                 "api_url": emulator.url,
                 "clock_factor": factor,

@@ -78,7 +78,7 @@ def test_an_open_address_needs_a_key_or_leave() -> None:
 
 
 def test_a_setting_without_effect_yet_is_told() -> None:
-    assert any("KEEPALIVE_HOURS" in note for note in load({"KEEPALIVE_HOURS": "3"}, None).notes)
+    assert any("PPLX_STORE_DAYS" in note for note in load({"PPLX_STORE_DAYS": "3"}, None).notes)
 
 
 def test_every_setting_has_a_row_and_a_line_in_the_example() -> None:

@@ -1,5 +1,7 @@
 import asyncio
+import contextlib
 import sqlite3
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -78,13 +80,16 @@ async def test_a_lease_is_held_by_one_worker_until_it_ends(tmp_path: Path) -> No
 
 
 async def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
+    first = files("pplx_gateway").joinpath("store/migrations/0001_threads.sql").read_text()
+    with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as old:
+        old.executescript(first)
+        old.execute("pragma user_version = 1")
+        old.execute("insert into facts (name, value) values (?, ?)", ("a", b"\0"))
+        old.commit()
     database = await Database.open(tmp_path / "s.sqlite")
-    await database.write(("drop table leases", ()), ("alter table facts drop column version", ()))
-    await database.write(("pragma user_version = 1", ()), ("insert into facts (name, value) values ('a', x'00')", ()))
+    assert await Facts(database).get("a") == Fact(b"\0", 1)
+    assert await Leases(database, Clock(), "one").take("probe", 10)
     await database.close()
-    again = await Database.open(tmp_path / "s.sqlite")
-    assert await Facts(again).get("a") == Fact(b"\0", 1)
-    await again.close()
 
 
 async def test_an_old_row_is_gone(tmp_path: Path) -> None:

@@ -120,9 +120,12 @@ class NativeItem(msgspec.Struct, frozen=True):
 
 
 class Warned(msgspec.Struct, frozen=True):
-    """A sentence that the caller should read: something was adjusted. Comes before the first text."""
+    """A sentence that the caller should read: something was adjusted. Comes before the first text.
+
+    `left_out` names the part of the question that did not reach the upstream as it was asked."""
 
     sentence: str
+    left_out: str | None = None
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +148,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
     `served_model` is what answered, in the upstream's words; `substituted_by` is set if that is not what was asked.
     `needs_input` = the upstream asks back before it goes on. `continuation` is opaque to all but its upstream.
+    `remaining_pro`: searches left of the owner's plan, None = not known; `took_pro` = this answer took one of them.
     """
 
     reason: FinishReason
@@ -153,6 +157,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     needs_input: bool = False
     usage: Usage | None = None
     continuation: object | None = None
+    remaining_pro: int | None = None
+    took_pro: bool = False
 
 
 AnswerEvent = (
@@ -184,6 +190,7 @@ class Answer:
         self.images: list[Image] = []
         self.related_questions: list[str] = []
         self.warnings: list[str] = []
+        self.left_out: list[str] = []
         self.annotations: tuple[Annotation, ...] = ()
         self.finished: Finished | None = None
 
@@ -197,12 +204,13 @@ class Answer:
 
     def collect(self, events: Iterable[AnswerEvent]) -> None:
         for event in events:
-            self._collect(event)
+            if type(event) is TextDelta:  # as nearly all are
+                self.text_parts.append(event.text)
+            else:
+                self._collect(event)
 
     def _collect(self, event: AnswerEvent) -> None:  # one line a kind: a table would only hide the match
         match event:
-            case TextDelta(text):
-                self.text_parts.append(text)
             case ReasoningDelta(text):
                 self.reasoning_parts.append(text)
             case SearchStep():
@@ -215,8 +223,9 @@ class Answer:
                 self.images.extend(images)
             case RelatedQuestions(questions):
                 self.related_questions.extend(questions)
-            case Warned(sentence):
+            case Warned(sentence, left_out):
                 self.warnings.append(sentence)
+                self.left_out += [left_out] if left_out else []
             case Citations(annotations):
                 self.annotations = annotations
             case Finished():

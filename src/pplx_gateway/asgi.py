@@ -1,6 +1,7 @@
 """`uvicorn pplx_gateway.asgi:app`: the gateway on the settings of the environment, opened when the server starts."""
 
 import logging
+from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -8,6 +9,7 @@ from pplx_gateway import environment, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.opening import open_gateway, secrets_of
 from pplx_gateway.settings import Settings
+from pplx_gateway.stopping import cut_late
 from pplx_gateway.web.app import create_app
 
 logger = logging.getLogger("pplx_gateway")
@@ -34,13 +36,14 @@ class Application:
         await receive()
         try:
             settings = self._settings or _from_environment()
-            gateway = await open_gateway(settings, Clock(settings.clock_factor))
+            gateway = await open_gateway(settings, Clock(settings.clock_factor), Path.cwd())
         except (ValueError, OSError) as error:  # a setting that cannot be used: a line, not a traceback
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         self._app = create_app(gateway)
         await send({"type": "lifespan.startup.complete"})
-        await receive()
+        with cut_late(gateway.close):
+            await receive()
         self._app = None
         await gateway.close()
         await send(_SHUT_DOWN)

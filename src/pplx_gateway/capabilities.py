@@ -18,6 +18,7 @@ class Support(Enum):
     HONOURED = "honoured"  # passed on
     EMULATED = "emulated"  # done by the gateway itself
     HINT = "dropped"  # left out and told; the answer means the same without it
+    PROMPTED = "by prompt"  # asked for in words: refused, or tried where the policy drops, since nothing is guaranteed
     REFUSED = "refused"  # the answer would mean something else: 400, or dropped where the policy says so
 
 
@@ -42,6 +43,8 @@ class Feature(StrEnum):
     EFFORT = "effort"
     IMAGES_IN = "image_input"
     FILES_IN = "file_input"
+    IMAGE_ADDRESSES = "image_addresses"  # images by an https address, which the upstream fetches itself
+    FILE_ADDRESSES = "file_addresses"
     SEARCH_OFF = "search_off"
     SOURCE_CHOICE = "sources"
     DOMAINS = "domains"
@@ -59,6 +62,7 @@ class Feature(StrEnum):
     METADATA = "metadata"
     SERVICE_TIER = "service_tier"
     PROMPT_CACHE_KEY = "prompt_cache_key"
+    TRUNCATION = "truncation"
     PREFILL = "prefill"  # a last turn by the assistant
 
 
@@ -82,19 +86,24 @@ def settle(uses: Iterable[Use], support: Mapping[Feature, Support], policy: Poli
     without: set[Feature] = set()
     for param, feature in uses:
         verdict = support.get(feature, Support.REFUSED)
-        if verdict is Support.REFUSED and policy == "reject":
-            raise UnsupportedParameter(refusal(param, upstream), param=param)
+        if verdict in (Support.REFUSED, Support.PROMPTED) and policy == "reject":
+            raise UnsupportedParameter(refusal(param, upstream, feature), param=param)
         if verdict in (Support.REFUSED, Support.HINT):
             dropped.append(param)
             without.add(feature)
     return Settlement(tuple(dropped), frozenset(without))
 
 
-def refusal(param: str, upstream: str) -> str:
+def refusal(param: str, upstream: str, feature: Feature | None = None) -> str:
+    instead = _INSTEAD.get(feature, "Leave it out") if feature else "Leave it out"
     return (
-        f"The {upstream} upstream cannot honour '{param}'. Leave it out, choose a model of another upstream, "
+        f"The {upstream} upstream cannot honour '{param}'. {instead}, choose a model of another upstream, "
         "or set PPLX_UNSUPPORTED=drop to have such fields dropped and named in the x-pplx-dropped header."
     )
+
+
+_SEND_IT = "Send the file itself as a data URL or by the id of an uploaded file"
+_INSTEAD = {Feature.IMAGE_ADDRESSES: _SEND_IT, Feature.FILE_ADDRESSES: _SEND_IT}
 
 
 def used_features(question: Question) -> frozenset[Feature]:
@@ -104,6 +113,13 @@ def used_features(question: Question) -> frozenset[Feature]:
 
 def _has(question: Question, kind: type[Part]) -> bool:
     return any(isinstance(part, kind) for part in _parts(question))
+
+
+def by_address(part: Part) -> bool:
+    """True for an image or a file that comes without its bytes."""
+    if isinstance(part, FilePart):
+        return part.data is None
+    return isinstance(part, ImagePart) and not part.url.startswith("data:")
 
 
 def _parts(question: Question) -> Iterator[Part]:
@@ -122,6 +138,8 @@ _USED: dict[Feature, Callable[[Question], object]] = {
     Feature.FUNCTIONS: lambda q: q.functions or not all(isinstance(turn, Message) for turn in q.turns),
     Feature.IMAGES_IN: lambda q: _has(q, ImagePart),
     Feature.FILES_IN: lambda q: _has(q, FilePart),
+    Feature.IMAGE_ADDRESSES: lambda q: any(by_address(p) for p in _parts(q) if isinstance(p, ImagePart)),
+    Feature.FILE_ADDRESSES: lambda q: any(by_address(p) for p in _parts(q) if isinstance(p, FilePart)),
     Feature.SEARCH_OFF: lambda q: q.search.enabled is False,
     Feature.SOURCE_CHOICE: lambda q: set(q.search.sources) - {"web"},
     Feature.DOMAINS: lambda q: q.search.domains,

@@ -18,8 +18,9 @@ LEVELS = ("fast", "low", "medium", "high", "xhigh", "wide-research")
 
 
 class SessionRoute(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the web session is asked: `mode` and `model_preference` (web-session.md 1.4). `thinking_id` None = the model
-    has no thinking variant; equal to `upstream_id` = it always thinks."""
+    """How the web session is asked: `mode` and `model_preference` (docs/wire-session.md 1.4).
+
+    `thinking_id` None = the model has no thinking variant; equal to `upstream_id` = it always thinks."""
 
     mode: Literal["concise", "copilot"]
     upstream_id: str
@@ -71,8 +72,14 @@ class CatalogueFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     retired: list[Retired]
 
 
+def built_in_file() -> CatalogueFile:
+    """The list that this release brings, with what is disabled in it."""
+    return msgspec.json.decode(files("pplx_gateway").joinpath("data/models.json").read_bytes(), type=CatalogueFile)
+
+
 class Catalogue:
-    """Every id, by upstream. `find` is a dict look-up, then the api's patterns."""
+    """Every id, by upstream. `find` is a dict look-up, then the api's patterns. The session's models change while the
+    gateway runs (model_keeping.py); whoever looks sees either the old ones or the new."""
 
     def __init__(self, models: Iterable[Model], retired: Iterable[Retired] = ()) -> None:
         self._models: dict[tuple[str, str], Model] = {(m.upstream, m.id): m for m in models if m.enabled}
@@ -80,9 +87,13 @@ class Catalogue:
 
     @classmethod
     def built_in(cls) -> "Catalogue":
-        text = files("pplx_gateway").joinpath("data/models.json").read_bytes()
-        data = msgspec.json.decode(text, type=CatalogueFile)
+        data = built_in_file()
         return cls(data.models, data.retired)
+
+    def renew(self, session: Iterable[Model]) -> None:
+        """Puts these in the place of all models of the session."""
+        ours = {(model.upstream, model.id): model for model in session if model.enabled}
+        self._models = ours | {key: model for key, model in self._models.items() if key[0] != "session"}
 
     def __iter__(self) -> Iterator[Model]:
         return iter(self._models.values())

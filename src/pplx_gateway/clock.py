@@ -20,6 +20,10 @@ class Clock:
         """Seconds that only grow; for durations."""
         return time.monotonic() * self.factor
 
+    def since(self, moment: float) -> float:
+        """Gateway seconds that have passed since `moment`, which `now` gave, maybe in another process."""
+        return (self.now() - moment) * self.factor
+
     def real(self, seconds: float) -> float:
         """The real seconds in which `seconds` pass."""
         return seconds / self.factor

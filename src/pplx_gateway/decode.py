@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 MAX_DEPTH = 100
 _BOM = b"\xef\xbb\xbf"
-_PATH = re.compile(r"^(?P<reason>.*?) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)
+_PATH = re.compile(r"^(?P<reason>.*?) - at `(?:key` in `)?\$(?P<path>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 

@@ -4,6 +4,7 @@ Sources, the first that has a value wins: the process environment, then `.env` i
 placeholder value counts as unset. Every secret may also come from a file: `NAME_FILE` holds its path.
 """
 
+import ipaddress
 import os
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from dotenv import dotenv_values
 from pplx_gateway.settings import Env, Secret, Settings, SettingsError, Upstreams, Words
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_PRIVATE_DOMAINS = (".internal", ".local", ".localhost", ".lan", ".home.arpa", ".test")
 _PLACEHOLDERS = ("your_", "your-", "change_me", "changeme", "<", "xxx", "paste_", "paste-", "replace_", "replace-")
 
 
@@ -80,8 +82,37 @@ def check(settings: Settings) -> None:
             f"PPLX_PROXY_HOST={settings.host} lets others in, and PPLX_PROXY_API_KEY is not set. Set a key, listen on "
             "127.0.0.1, or set PPLX_ALLOW_OPEN=1 if you really want an open gateway."
         )
+    if settings.flaresolverr_url and not _private(settings.flaresolverr_url):
+        raise SettingsError(
+            "FLARESOLVERR_URL must be an https:// address, or an http:// one on loopback or in a private network: the "
+            "session cookie goes there."
+        )
+    if settings.probe_interval_hours < 0:
+        raise SettingsError("PROBE_INTERVAL_HOURS must be 0 or more.")
+    if settings.probes_per_day < 0:
+        raise SettingsError("PPLX_PROBES_PER_DAY must be 0 or more.")
+    if settings.keepalive_hours <= 0:
+        raise SettingsError("KEEPALIVE_HOURS must be above 0.")
+    if urlsplit(settings.ntfy_url).scheme not in ("https", "http"):
+        raise SettingsError("NTFY_URL must start with https:// or http://.")
     if not settings.upstreams:
         raise SettingsError("PPLX_UPSTREAMS names no upstream. Use session, api, or both.")
+
+
+def _private(url: str) -> bool:
+    """True for an address to which a secret may go: encrypted, or within the owner's own network."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    if parts.scheme == "https" or not host:
+        return parts.scheme == "https" and bool(host)
+    try:
+        near = ipaddress.ip_address(host).is_private
+    except ValueError:
+        near = "." not in host or host.endswith(_PRIVATE_DOMAINS)
+    return parts.scheme == "http" and near
 
 
 def _dotenv(path: Path | None) -> dict[str, str]:
@@ -97,8 +128,8 @@ def _read(row: Setting, given: Mapping[str, str], notes: list[str]) -> object | 
     if text and text.lower().startswith(_PLACEHOLDERS):
         notes.append(f"{name} holds a placeholder and counts as unset.")
         text = ""
-    if not text and row.secret and given.get(f"{name}_FILE"):
-        text = _from_file(f"{name}_FILE", given[f"{name}_FILE"])
+    if not text and row.secret and (path := given.get(f"{name}_FILE", "").strip()):
+        text = _from_file(f"{name}_FILE", path)
     if not text:
         return None
     if row.env.later:

@@ -6,15 +6,18 @@ GatewayError
 │   │   ├── InvalidJson               400 invalid_json
 │   │   ├── UnsupportedParameter      400 unsupported_parameter
 │   │   ├── UnsupportedOperation      400 unsupported_operation
-│   │   └── PreviousResponseNotFound  400 previous_response_not_found
+│   │   ├── PreviousResponseNotFound  400 previous_response_not_found
+│   │   └── CookieRefused             400 cookie_refused (the owner gave a session cookie that is dead)
 │   ├── AuthenticationFailed          401 invalid_api_key
 │   ├── Forbidden                     403 (host, origin)
 │   ├── ModelNotAllowed               403 model_not_allowed
 │   ├── NotFound                      404
-│   │   └── ModelNotFound             404 model_not_found
+│   │   ├── ModelNotFound             404 model_not_found
+│   │   └── FileNotFound              404 file_not_found
 │   ├── MethodNotAllowed              405
 │   ├── RequestTimeout                408 (a body that never ends; the connection closes, so no client repeats it)
 │   ├── TooLarge                      413
+│   │   └── StorageFull               413 file_storage_full (all the room for uploaded files is taken)
 │   └── UnsupportedEncoding           415 (a compressed body)
 ├── LimitError                        a quota, a balance, a throttle
 │   ├── InsufficientQuota             402 insufficient_quota (the API's balance is gone)
@@ -82,6 +85,10 @@ class PreviousResponseNotFound(InvalidRequest):
     code = "previous_response_not_found"
 
 
+class CookieRefused(InvalidRequest):
+    code = "cookie_refused"
+
+
 class AuthenticationFailed(RequestError):
     status = 401
     type = "authentication_error"
@@ -109,6 +116,10 @@ class ModelNotFound(NotFound):
     code = "model_not_found"
 
 
+class FileNotFound(NotFound):
+    code = "file_not_found"
+
+
 class MethodNotAllowed(RequestError):
     status = 405
     code = "method_not_allowed"
@@ -123,6 +134,10 @@ class RequestTimeout(RequestError):
 class TooLarge(RequestError):
     status = 413
     code = "request_too_large"
+
+
+class StorageFull(TooLarge):
+    code = "file_storage_full"
 
 
 class UnsupportedEncoding(RequestError):

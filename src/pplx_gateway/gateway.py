@@ -4,6 +4,7 @@
 opening.py puts a Gateway together.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
@@ -15,11 +16,17 @@ from pplx_gateway.capabilities import Feature, Support, used_features
 from pplx_gateway.catalogue import Catalogue, Model
 from pplx_gateway.citations import Marks
 from pplx_gateway.clock import Clock
+from pplx_gateway.discovering import Discovery
 from pplx_gateway.errors import GatewayError, InsufficientQuota, QuotaExhausted, SessionExpired, StoreUnavailable
+from pplx_gateway.model_keeping import ModelKeeper
+from pplx_gateway.notices import cleaned, with_notices, without_notices
 from pplx_gateway.question import Question
 from pplx_gateway.refine import Refinery
 from pplx_gateway.routing import Route, Router
 from pplx_gateway.settings import Settings
+from pplx_gateway.standing import Quota, Session
+from pplx_gateway.store import Files
+from pplx_gateway.supervisor import Supervisor
 from pplx_gateway.upstreams import Upstream
 
 logger = logging.getLogger("pplx_gateway")
@@ -36,7 +43,7 @@ class Part(Protocol):
 
 
 class Gateway:
-    """`upstreams` by name, in the order in which they are tried."""
+    """`upstreams` by name, in the order in which they are tried; the session only takes part while it has a cookie."""
 
     def __init__(
         self,
@@ -45,19 +52,34 @@ class Gateway:
         catalogue: Catalogue,
         upstreams: Mapping[str, Upstream],
         parts: tuple[Part, ...] = (),
+        *,
+        files: Files | None = None,
+        session: Session | None = None,
+        quota: Quota | None = None,
+        keeper: ModelKeeper | None = None,
+        discovery: Discovery | None = None,
+        supervisor: Supervisor | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock
         self.catalogue = catalogue
+        self.session = session
+        self.quota = quota
+        self.keeper = keeper
+        self.discovery = discovery
         self._upstreams = dict(upstreams)
         self._parts = parts
-        self._router = Router(
-            catalogue,
-            tuple(upstreams),
-            tier=settings.account_type,
-            spending=settings.allow_spending,
-            default_model=settings.default_model,
-        )
+        self._files = files
+        self._supervisor = supervisor
+        self._routers: dict[tuple[str, ...], Router] = {}
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def files(self) -> Files:
+        """The files that callers uploaded. Raises StoreUnavailable."""
+        if self._files is None:
+            raise StoreUnavailable("This gateway keeps no files.")
+        return self._files
 
     def resolve(self, model_id: str | None) -> Route:
         """Raises ModelNotFound, ModelNotAllowed, UpstreamAuth (nothing is set up)."""
@@ -72,13 +94,21 @@ class Gateway:
         return self._support(route.targets[0])
 
     def ask(self, question: Question, route: Route, *, caller: str) -> "Exchange":
-        return Exchange(self, question, route, caller)
+        return Exchange(self, without_notices(question), route, caller)
 
     def upstream(self, model: Model) -> Upstream:
         return self._upstreams[model.upstream]
 
     async def close(self) -> None:
-        """Upstreams first, so that every answer under way ends with an error; then what they stood on."""
+        """Background work first; then the upstreams, so that every answer under way ends with an error; then what they
+        stood on. May be called again, also while it runs: a late cut and the server's end can meet."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._supervisor is not None:
+            await self._supervisor.close()
         for upstream in self._upstreams.values():
             await upstream.close()
         for part in self._parts:
@@ -102,6 +132,22 @@ class Gateway:
 
     def _support(self, model: Model) -> Mapping[Feature, Support]:
         return self.upstream(model).support(model)
+
+    @property
+    def _router(self) -> Router:
+        """Another one once a first cookie was given, or the site has told the plan. ACCOUNT_TYPE wins if it is set."""
+        absent = self.session is not None and not self.session.present
+        order = tuple(name for name in self._upstreams if name != "session" or not absent)
+        tier = self.settings.account_type or (self.session.tier if self.session else None) or "pro"
+        if (tier, *order) not in self._routers:
+            self._routers[tier, *order] = Router(
+                self.catalogue,
+                order,
+                tier=tier,
+                spending=self.settings.allow_spending,
+                default_model=self.settings.default_model,
+            )
+        return self._routers[tier, *order]
 
 
 class Exchange:
@@ -156,12 +202,18 @@ class Exchange:
                 async for batch in batches:
                     refined = refinery.feed(batch)
                     if refined and isinstance(refined[-1], Finished):
-                        await self._remember(upstream, model, refinery.text, refined[-1])
+                        await self._remember(upstream, model, cleaned(refinery.text), refined[-1])
+                        refined = self._noticed(refined, refinery.text, model)
                     yield refined
         except GatewayError:
             if refinery.text and (tail := refinery.close()):  # what stood in doubt at the failure was said, too
                 yield tail
             raise
+
+    def _noticed(self, batch: Batch, text: str, model: Model) -> Batch:
+        """After `_remember`, which must not know of notices: they are not there when the turn comes back."""
+        wanted = self._gateway.settings.notices and model.upstream == "session"
+        return with_notices(batch, self._question, text) if wanted else batch
 
     async def _remember(self, upstream: Upstream, model: Model, text: str, finished: Finished) -> None:
         """So that the next turn can go on where this one ended. The answer is whole without it."""

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 
 from pplx_gateway.settings import Secret
@@ -16,6 +16,7 @@ request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _MASK = "***"
+SHORTEST_SECRET = 6  # a shorter one would blot out words
 
 
 class JsonFormatter(logging.Formatter):
@@ -25,7 +26,12 @@ class JsonFormatter(logging.Formatter):
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         super().__init__()
-        self._secrets = tuple(value for secret in secrets if len(value := secret.reveal()) >= 6)
+        self._secrets = tuple(value for secret in secrets if len(value := secret.reveal()) >= SHORTEST_SECRET)
+        self._more: list[Callable[[], Iterable[str]]] = []
+
+    def hide(self, secrets: Callable[[], Iterable[str]]) -> None:
+        """More secrets, which change: asked anew for each line."""
+        self._more.append(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -42,9 +48,17 @@ class JsonFormatter(logging.Formatter):
         return self._masked(json.dumps(line, default=str, ensure_ascii=False))
 
     def _masked(self, text: str) -> str:
-        for secret in self._secrets:
+        changing = (secret for more in self._more for secret in more() if len(secret) >= SHORTEST_SECRET)
+        for secret in (*self._secrets, *changing):
             text = text.replace(secret, _MASK)
         return text
+
+
+def hide(secrets: Callable[[], Iterable[str]]) -> None:
+    """Has every formatter of ours mask these, too."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, JsonFormatter):
+            handler.formatter.hide(secrets)
 
 
 def set_up(level: str, secrets: Iterable[Secret] = ()) -> None:

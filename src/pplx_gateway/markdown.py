@@ -24,7 +24,8 @@ _INFO_END = re.compile(r"[`\n]")
 _CLOSING = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
 _CLOSING_CHARS = {"`": re.compile(r"[ \t>]*`*[ \t\r]*"), "~": re.compile(r"[ \t>]*~*[ \t\r]*")}
 _PLAIN = re.compile(r"[^`\\\n]+")
-_PROSE_TOKEN = re.compile(r"`+|\n|\\[\\`]|\\\Z")
+_PROSE_SPECIAL = re.compile(r"[`\\\n]")  # every token begins with one, and a search for these is far quicker
+_PROSE_TOKEN = re.compile(r"`+|\n|\\[\\`]?")
 _SPAN_TOKEN = re.compile(r"`+|\n")
 _BLOCK_START = re.compile(r"[ \t]*(?:\r?\n|>|#|\||[-*+][ \t\r\n]|[0-9]{1,9}[.)][ \t\r\n]|`{3}|~{3}|-{3}|\*{3}|_{3})")
 
@@ -128,14 +129,15 @@ class CodeScanner:
         return _Step(newline + 1 if newline >= 0 else len(text), code=True)
 
     def _prose(self, text: str, start: int, final: bool) -> _Step | None:
-        token = _PROSE_TOKEN.search(text, start)
+        special = _PROSE_SPECIAL.search(text, start)
+        token = _PROSE_TOKEN.match(text, special.start()) if special else None
         if token is None:
             return _Step(len(text), code=False)
         if token[0][0] == "`":
             if token.start() > start:
                 return _Step(token.start(), code=False)
             return _span(text, start, token.end(), final)
-        if token[0] == "\\" and not final:
+        if token[0] == "\\" and token.end() == len(text) and not final:
             return _Step(token.start(), code=False) if token.start() > start else None
         self._line_start = token[0] == "\n"
         return _Step(token.end(), code=False)
@@ -176,8 +178,6 @@ def _span(text: str, start: int, run_end: int, final: bool) -> _Step | None:
     length = run_end - start
     if length >= LOOKAHEAD:
         return _Step(start + LOOKAHEAD, code=False)
-    if run_end == len(text) and not final:
-        return None
     literal = _Step(run_end, code=False)
     limit = start + LOOKAHEAD
     for token in _SPAN_TOKEN.finditer(text, run_end):

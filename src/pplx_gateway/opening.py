@@ -3,72 +3,97 @@
 Call `open_gateway` inside the running loop that will serve: transports and the store's thread belong to it.
 """
 
+import logging
 import os
 import secrets
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 
+from pplx_gateway.alerts import Alerts, Channel
 from pplx_gateway.catalogue import Catalogue
 from pplx_gateway.clock import Clock
 from pplx_gateway.containers import container_hints
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.opening_models import OpenedModels, open_models
+from pplx_gateway.opening_session import LEAST_REAL_SECONDS, Ground, open_session
 from pplx_gateway.settings import Secret, Settings
-from pplx_gateway.store import Database, Facts
-from pplx_gateway.store import Threads as ThreadTable
+from pplx_gateway.store import Database, Facts, Files, Leases
+from pplx_gateway.supervisor import Supervisor
 from pplx_gateway.transport import Network, Timeouts, Transport
 from pplx_gateway.upstreams import Upstream
 from pplx_gateway.upstreams.api.patience import ApiOptions
 from pplx_gateway.upstreams.api.upstream import ApiUpstream
-from pplx_gateway.upstreams.session.cookies import Credentials, read_token
-from pplx_gateway.upstreams.session.options import SessionOptions
-from pplx_gateway.upstreams.session.threads import Threads
-from pplx_gateway.upstreams.session.upstream import SessionUpstream
+from pplx_gateway.upstreams.session.life import Life
+from pplx_gateway.upstreams.session.prompts import take_over
 
 STORE_FILE = "gateway.sqlite"
 
+logger = logging.getLogger("pplx_gateway")
+FILES_FOLDER = "files"
 
-async def open_gateway(settings: Settings, clock: Clock) -> Gateway:
+
+async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None = None) -> Gateway:
     """Raises ValueError that names the setting (a CA file that is missing, a browser that curl does not know, a cookie
-    that is none), and StoreUnavailable. What was opened before a failure is closed again."""
+    that is none), and StoreUnavailable. What was opened before a failure is closed again. `old_files` is a folder with
+    files of another program, which are taken over once."""
     network = Network.from_environ(os.environ)
+    supervisor = Supervisor(clock)
+    upstreams: dict[str, Upstream] = {}
+    session: Life | None = None
+    models: OpenedModels | None = None
+    catalogue = Catalogue.built_in()
     async with AsyncExitStack() as opened:
         database = await Database.open(settings.folder / STORE_FILE)
         opened.push_async_callback(database.close)
-        upstreams: dict[str, Upstream] = {}
+        files = Files(database, clock, settings.folder / FILES_FOLDER, most_bytes=settings.file_storage_bytes)
+        await files.clean()
+        for name in take_over(old_files, settings.folder) if old_files else ():
+            logger.info("took over a file of an older installation", extra={"file": name})
+        alerts = _alerts(settings, clock, network, Facts(database), supervisor)
+        alerts.hide(lambda: [secret.reveal() for secret in secrets_of(settings)])
+        opened.push_async_callback(alerts.close)
+        leases = Leases(database, clock, secrets.token_hex(8))
+        ground = Ground(settings, clock, network, database, supervisor, leases, alerts)
+        opened.push_async_callback(supervisor.close)
         for name in settings.upstreams:
-            if name == "session" and settings.cookie:
-                upstreams[name] = await _session(settings, settings.cookie, clock, network, database)
+            if name == "session":
+                opened_session = await open_session(ground, old_files)
+                opened.push_async_callback(opened_session.upstream.close)
+                session = opened_session.life
+                models = await open_models(ground, opened_session, catalogue, old_files)
+                upstreams[name] = models.upstream
             elif name == "api" and settings.perplexity_api_key:
                 upstreams[name] = _api(settings, settings.perplexity_api_key, clock, network)
             if name in upstreams:
                 opened.push_async_callback(upstreams[name].close)
         opened.pop_all()
-    return Gateway(settings, clock, Catalogue.built_in(), upstreams, (database,))
+    return Gateway(
+        settings,
+        clock,
+        catalogue,
+        upstreams,
+        (*(models.parts if models else ()), alerts, database),
+        files=files,
+        session=session,
+        quota=models.quota if models else None,
+        keeper=models.keeper if models else None,
+        discovery=models.discovery if models else None,
+        supervisor=supervisor,
+    )
 
 
-async def _session(
-    settings: Settings, cookie: Secret, clock: Clock, network: Network, database: Database
-) -> SessionUpstream:
-    secret = await Facts(database).add("secret", secrets.token_bytes(32))  # belongs to this installation
-    threads = Threads(ThreadTable(database, clock), secret.value)
-    options = SessionOptions(
-        base_url=settings.session_url,
-        api_version=settings.api_version,
-        language=settings.language,
-        incognito=settings.incognito,
-        system_prompts=settings.system_prompts,
-        timeouts=Timeouts(
-            connect=settings.connect_timeout_seconds,
-            first_byte=settings.first_byte_timeout_seconds,
-            idle=settings.idle_timeout_seconds,
-            total=settings.total_timeout_seconds or None,
-        ),
-        research_seconds=settings.research_timeout_seconds,
+def _alerts(settings: Settings, clock: Clock, network: Network, facts: Facts, supervisor: Supervisor) -> Alerts:
+    if settings.ntfy_topic is None:
+        return Alerts(None, None, facts, clock, supervisor)
+    least = LEAST_REAL_SECONDS * clock.factor
+    channel = Channel(
+        url=settings.ntfy_url,
+        topic=settings.ntfy_topic,
+        cooldown_seconds=settings.ntfy_cooldown_secs,
+        timeouts=Timeouts(max(10.0, least), max(20.0, least), max(20.0, least), max(30.0, least)),
     )
-    transport = Transport(
-        clock, impersonate=settings.impersonate, max_connections=settings.max_connections, network=network
-    )
-    return SessionUpstream(transport, clock, Credentials(read_token(cookie.reveal())), threads, options)
+    return Alerts(channel, Transport(clock, max_connections=4, network=network), facts, clock, supervisor)
 
 
 def _api(settings: Settings, key: Secret, clock: Clock, network: Network) -> ApiUpstream:
@@ -95,7 +120,7 @@ def startup_lines(settings: Settings) -> Sequence[str]:
     urls = {"session": settings.session_url, "api": settings.api_url}
     lines = [f"The {name} upstream is {urls[name]}." for name in settings.upstreams if ready[name]]
     if not lines:
-        lines = ["No upstream is set up: set PPLX_COOKIE or PERPLEXITY_API_KEY."]
+        lines = ["No upstream is set up by the settings: set PPLX_COOKIE or PERPLEXITY_API_KEY."]
     if settings.api_key is None:
         lines.append("No PPLX_PROXY_API_KEY is set: whoever reaches this address may use your account.")
     return lines + container_hints(settings, os.environ)

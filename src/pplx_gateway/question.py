@@ -19,9 +19,10 @@ class TextPart(msgspec.Struct, frozen=True, tag="text"):
 
 
 class ImagePart(msgspec.Struct, frozen=True, tag="image"):
-    """An image by address: `https:` (never fetched by us) or a checked `data:` URL."""
+    """An image by address: `https:` (never fetched by us) or a checked `data:` URL. `filename` where it has one."""
 
     url: str
+    filename: str | None = None
 
 
 class FilePart(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
@@ -143,11 +144,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One request, in nobody's dialect.
 
     `turns` is never empty. `thinking` asks for visible reasoning; `effort` is how much. `model` is what the caller
-    wrote; which target serves it is routing's affair.
+    wrote; which target serves it is routing's affair. `streamed` = the caller reads while it comes; else only the whole
+    answer counts, and an upstream may wait for its final text.
     """
 
     model: str
     turns: tuple[Turn, ...]
+    streamed: bool = True
     effort: Effort | None = None
     search: Search = Search()
     functions: tuple[FunctionTool, ...] = ()
@@ -158,6 +161,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str] | None = None
     service_tier: str | None = None
     prompt_cache_key: str | None = None
+    truncation: Literal["auto", "disabled"] | None = None
     citation_marks: Literal["strip", "keep", "link"] | None = None
     source_list: Literal["off", "append"] | None = None
 

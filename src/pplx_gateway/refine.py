@@ -107,11 +107,8 @@ class Refinery:
 
     def _refine(self, event: AnswerEvent, out: Batch) -> None:
         match event:
-            case TextDelta(text):
-                split = self._thinking.feed(text)
-                for stage in self._stages:
-                    split = Split(split.reasoning, stage.feed(split.content))
-                self._let_out(split, event, out)
+            case TextDelta():
+                self._refine_text(event, out)
                 return
             case Sources(sources):
                 self._sources.update((source.id, source) for source in sources)
@@ -124,6 +121,16 @@ class Refinery:
             case _:
                 pass
         out.append(event)
+
+    def _refine_text(self, event: TextDelta, out: Batch) -> None:
+        if self._thinking.done and not self._stages:
+            self._pieces.append(event.text)
+            out.append(event)
+            return
+        reasoning, content = self._thinking.feed(event.text)
+        for stage in self._stages:
+            content = stage.feed(content)
+        self._let_out(Split(reasoning, content), event, out)
 
     def _let_out(self, split: Split, origin: TextDelta | None, out: Batch) -> None:
         if split.reasoning:
@@ -159,4 +166,4 @@ class Refinery:
     def _wants_list(self, event: Finished) -> bool:
         """An answer without text stays one: a list alone would look like an answer."""
         calls = self._tool_called or event.reason == "tool_calls"
-        return self._append_list and any(self._pieces) and not calls and not self._stop.hit
+        return self._append_list and bool(self._pieces) and not calls and not self._stop.hit

@@ -60,8 +60,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Secret | None, Env("PPLX_COOKIE", "The session cookie of perplexity.ai, in any form it can be copied in.")
     ] = None
     account_type: Annotated[
-        Literal["free", "pro", "max"], Env("ACCOUNT_TYPE", "Your plan; decides which models are offered.")
-    ] = "pro"
+        Literal["free", "pro", "max"] | None,
+        Env(
+            "ACCOUNT_TYPE",
+            "Your plan; decides which models are offered. Unset: what the site says of the account; pro until it does.",
+        ),
+    ] = None
     session_url: Annotated[str, Env("PPLX_SESSION_URL", "Where the session upstream is; https or loopback.")] = (
         "https://www.perplexity.ai"
     )
@@ -81,6 +85,39 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     language: Annotated[
         str, Env("PPLX_LANGUAGE", "Language that session questions name when the caller names none.")
     ] = "en-US"
+
+    # the session's life
+    keepalive_hours: Annotated[
+        float, Env("KEEPALIVE_HOURS", "Hours between checks of the session, which also keep it alive.")
+    ] = 6.0
+    cookie_max_age_hours: Annotated[
+        float, Env("COOKIE_MAX_AGE_HOURS", "Age at which a cookie that the site does not renew is called old.")
+    ] = 168.0
+    ntfy_topic: Annotated[
+        Secret | None, Env("NTFY_TOPIC", "Topic for push alerts; who knows it can read them. Unset: no alerts.")
+    ] = None
+    ntfy_url: Annotated[str, Env("NTFY_URL", "The ntfy server for push alerts.")] = "https://ntfy.sh"
+    ntfy_cooldown_secs: Annotated[float, Env("NTFY_COOLDOWN_SECS", "Least seconds between two alerts of one kind.")] = (
+        3600.0
+    )
+    public_health: Annotated[
+        bool, Env("PPLX_PUBLIC_HEALTH", "Show the session's state and the quota at /health to everybody.")
+    ] = False
+
+    # the session's quota and models
+    flaresolverr_url: Annotated[
+        str,
+        Env(
+            "FLARESOLVERR_URL",
+            "Your own FlareSolverr, by which the quota is read where its page is challenged; nothing else goes there.",
+        ),
+    ] = ""
+    probe_interval_hours: Annotated[
+        float, Env("PROBE_INTERVAL_HOURS", "Hours between checks whether the models are alive; 0 = on demand only.")
+    ] = 24.0
+    probes_per_day: Annotated[
+        int, Env("PPLX_PROBES_PER_DAY", "Most Pro searches that these checks use up in a day.")
+    ] = 12
 
     # the api upstream
     perplexity_api_key: Annotated[Secret | None, Env("PERPLEXITY_API_KEY", "Your key for api.perplexity.ai.")] = None
@@ -109,6 +146,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     source_list: Annotated[
         Literal["off", "append"], Env("PPLX_SOURCE_LIST", "Append the list of sources to the answer's text.")
     ] = "off"
+    notices: Annotated[
+        bool, Env("PPLX_NOTICES", "Append notices to the session's text: searches left, another model that answered.")
+    ] = True
     stream_usage: Annotated[
         Literal["estimate", "refuse"],
         Env("PPLX_STREAM_USAGE", "Usage in session streams: estimated and marked so, or refused."),
@@ -116,6 +156,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # limits and patience; seconds
     max_body_bytes: Annotated[int, Env("PPLX_MAX_BODY_BYTES", "Largest request body, in bytes.")] = 32 << 20
+    max_file_bytes: Annotated[int, Env("PPLX_MAX_FILE_BYTES", "Largest uploaded file, in bytes.")] = 20 << 20
+    file_storage_bytes: Annotated[
+        int, Env("PPLX_FILE_STORAGE_BYTES", "Room for all uploaded files together, in bytes.")
+    ] = 200 << 20
     max_connections: Annotated[
         int, Env("PPLX_MAX_CONNECTIONS", "Most questions under way at once on each upstream; more wait.")
     ] = 1000
@@ -151,26 +195,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1.0
 
     # read so that an existing .env moves over; of no effect yet
-    notices: Annotated[bool, Env("PPLX_NOTICES", "Append quota and substitution notices.", later=True)] = True
     chat_tools: Annotated[
         Literal["bridge", "refuse"], Env("PPLX_CHAT_TOOLS", "Function tools on the session.", later=True)
     ] = "bridge"
     store_days: Annotated[int, Env("PPLX_STORE_DAYS", "Days that responses are kept.", later=True)] = 30
-    keepalive_hours: Annotated[float, Env("KEEPALIVE_HOURS", "Hours between checks of the session.", later=True)] = 6.0
-    probe_interval_hours: Annotated[
-        float, Env("PROBE_INTERVAL_HOURS", "Hours between checks of the models.", later=True)
-    ] = 24.0
-    cookie_max_age_hours: Annotated[
-        float, Env("COOKIE_MAX_AGE_HOURS", "Age at which the cookie is called old.", later=True)
-    ] = 168.0
-    ntfy_topic: Annotated[Secret | None, Env("NTFY_TOPIC", "Topic for push alerts.", later=True)] = None
-    ntfy_url: Annotated[str, Env("NTFY_URL", "Server for push alerts.", later=True)] = "https://ntfy.sh"
-    ntfy_cooldown_secs: Annotated[
-        float, Env("NTFY_COOLDOWN_SECS", "Seconds between alerts of one kind.", later=True)
-    ] = 3600.0
-    flaresolverr_url: Annotated[
-        str, Env("FLARESOLVERR_URL", "Your own FlareSolverr, for reading the quota.", later=True)
-    ] = ""
     user_agent: Annotated[str, Env("USER_AGENT", "Accepted and ignored: the TLS shape brings its own.", later=True)] = (
         ""
     )

@@ -4,7 +4,7 @@ The reader is liberal, because upstreams, proxies and releases differ (docs/wire
 mixture, a byte order mark, `data:` with and without its space, comments, no `event:` line, no blank line at the end.
 
 How it works: only whole lines are looked at. An unfinished line waits as a list of pieces and is joined once, so a line
-of megabytes costs no more than its length. A line ends at LF, with or without a CR before it, until the first CR that
+of megabytes costs no more than its length. A line ends at LF, with or without a CR before it, until there is a CR that
 stands alone; from there on every line end is rewritten to LF before it is read.
 """
 
@@ -17,7 +17,6 @@ KEEP_ALIVE = b": keep-alive\n"
 
 MESSAGE = "message"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_SPACE = 32
 _AROUND_DATA_BYTES = len(b"data: \r")
 
 
@@ -39,7 +38,7 @@ class EventReader:
         self._limit_bytes = limit_bytes
         self._started = False
         self._lone_cr = False
-        self._skip_lf = False  # the last byte was a CR that has counted as a line end; its LF may still come
+        self._skip_lf = False  # the last byte was a CR that was rewritten to LF; its own LF may still come
         self._pieces: list[bytes] = []
         self._pieces_bytes = 0
         self._event = MESSAGE
@@ -52,9 +51,6 @@ class EventReader:
             data = self._without_mark(data)
         if not data:
             return []
-        if self._skip_lf:
-            self._skip_lf = False
-            data = data.removeprefix(b"\n")
         if self._lone_cr:
             data = self._rewritten(data)
         if self._pieces:
@@ -74,37 +70,32 @@ class EventReader:
 
     def _read(self, data: bytes) -> list[Event]:
         events: list[Event] = []
-        find = data.find
-        position = 0
-        while (newline := find(b"\n", position)) >= 0:
-            end = find(b"\r", position, newline)
-            if end < 0:
-                end = newline
-            elif end != newline - 1:
-                break
-            if end == position:
-                self._dispatch(events)
-            elif data.startswith(b"data:", position):
-                start = position + 5
-                if data[start] == _SPACE and start < end:
-                    start += 1
-                self._add(data[start:end])
+        lines = data.split(b"\n")
+        if b"\r" in data:
+            lines = self._without_cr(lines)
+        rest = lines.pop()
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._add(line[6:] if line.startswith(b" ", 5) else line[5:])
+            elif line:
+                self._field(line)
             else:
-                self._field(data[position:end])
-            position = newline + 1
-        if position < len(data):
-            self._read_rest(data[position:], events)
+                self._dispatch(events)
+        if rest:
+            self._read_rest(rest, events)
         return events
 
-    def _read_rest(self, rest: bytes, events: list[Event]) -> None:
-        """`rest` is an unfinished line, or begins with a line that a lone CR ends."""
-        before_end = rest.find(b"\r", 0, -1)
-        if before_end >= 0:
+    def _without_cr(self, lines: list[bytes]) -> list[bytes]:
+        """`lines` as they were split at LF. The last one is unfinished: the LF after its CR may still come."""
+        cut = [line.removesuffix(b"\r") for line in lines]
+        if any(b"\r" in line for line in cut):
             self._lone_cr = True
-            events.extend(self._read(self._rewritten(rest)))
-        elif rest == b"\r":
-            # A blank line, even if its LF comes later: the event is whole and must not wait for it.
-            self._skip_lf = True
+            return self._rewritten(b"\n".join(lines)).split(b"\n")
+        return [*cut[:-1], lines[-1]]
+
+    def _read_rest(self, rest: bytes, events: list[Event]) -> None:
+        if rest == b"\r":
+            # A blank line. The event must not wait for the LF, which will only be one more blank line.
             self._dispatch(events)
         else:
             self._hold(rest)
@@ -126,12 +117,10 @@ class EventReader:
         self._data.append(value)
 
     def _dispatch(self, events: list[Event]) -> None:
-        data = self._data
-        if data:
-            if any(data):
-                events.append(Event(self._event, data[0] if len(data) == 1 else b"\n".join(data)))
-            data.clear()
+        if self._data_bytes:
+            events.append(Event(self._event, b"\n".join(self._data)))
             self._data_bytes = 0
+        self._data.clear()
         self._event = MESSAGE
 
     def _hold(self, piece: bytes) -> None:
@@ -147,6 +136,8 @@ class EventReader:
         return held
 
     def _rewritten(self, data: bytes) -> bytes:
+        if self._skip_lf:
+            data = data.removeprefix(b"\n")
         self._skip_lf = data.endswith(b"\r")
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 

@@ -276,6 +276,11 @@ async def test_the_session_refuses_tools_by_name(session: Rig) -> None:
     assert (await refused(session, {**after_call, "tools": None}))["param"] == "messages[2]"
 
 
+async def test_tool_turns_are_nothing_that_the_session_can_drop(tmp_path: Path) -> None:
+    async with running(tmp_path, order=("session",), unsupported="drop") as rig:
+        assert (await refused(rig, {**AFTER_CALL, "model": "sonar"}))["param"] == "messages"
+
+
 @WAYS
 @pytest.mark.parametrize("name", ["web_search", "search_web", "fetch_url", "sandbox"])
 async def test_a_tool_of_a_reserved_name_is_renamed_on_the_way_and_back(api: Rig, name: str, streamed: bool) -> None:
@@ -502,19 +507,19 @@ async def test_a_data_url_that_is_no_image_is_refused_by_its_place(tmp_path: Pat
             assert url[30:60] == "" or url[30:60] not in error["message"]
 
 
-async def test_the_session_refuses_a_good_image_by_its_place(session: Rig) -> None:
-    error = await refused(session, chat(user([text("Look: "), image(f"data:image/png;base64,{PNG}")])))
-    assert (error["param"], error["code"]) == ("messages[0].content[1]", "unsupported_parameter")
+async def test_the_session_refuses_an_image_by_address_by_its_place(session: Rig) -> None:
+    error = await refused(session, chat(user([text("Look: "), image("https://img.example/l.png")])))
+    assert (error["param"], error["code"]) == ("messages[0].content[1].image_url.url", "unsupported_parameter")
 
 
 @WAYS
 async def test_the_session_answers_without_an_image_that_is_dropped_by_name(tmp_path: Path, streamed: bool) -> None:
-    body = chat(user([text("What is a leie?"), image(f"data:image/png;base64,{PNG}")]))
+    body = chat(user([text("What is a leie?"), image("https://img.example/l.png")]))
     async with running(tmp_path, order=("session",), unsupported="drop") as rig:
         said, sent = await answered(rig, body, streamed=streamed)
-        assert said.dropped == ["messages[0].content[1]"]
+        assert said.dropped == ["messages[0].content[1].image_url.url"]
         assert sent["query_str"] == "What is a leie?"
-        alone = await refused(rig, chat(user([image(f"data:image/png;base64,{PNG}")])))
+        alone = await refused(rig, chat(user([image("https://img.example/l.png")])))
         assert alone["param"] == "messages"
 
 

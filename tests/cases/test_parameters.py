@@ -185,7 +185,6 @@ BEYOND_THE_SESSION: Json = {
     "modalities": ["text", "audio"],
     "audio": {"voice": "alloy", "format": "wav"},
     "truncation": "auto",
-    "response_format": {"type": "json_object"},
     "tools": TOOLS["tools"],
     "search_domain_filter": ["example.org"],
     "search_language_filter": ["en"],

@@ -142,13 +142,17 @@ async def test_the_session_refuses_formats_that_it_cannot_promise(session: Rig, 
 
 @WAYS
 @pytest.mark.parametrize("form", [{"type": "json_object"}, JSON_SCHEMA], ids=["object", "schema"])
-async def test_a_format_that_is_dropped_is_named(tmp_path: Path, form: Json, streamed: bool) -> None:
+async def test_the_session_is_asked_in_words_where_dropping_is_allowed_and_that_is_told(
+    tmp_path: Path, form: Json, streamed: bool
+) -> None:
     async with running(tmp_path, order=("session",), unsupported="drop") as rig:
-        await let_answer(rig, "session", TEXT)
-        said, _ = await answered(rig, {**ASK, "response_format": form}, streamed=streamed)
-    assert said.dropped == ["response_format"]
-    assert "response_format" in said.warnings
-    assert said.content == CLEANED
+        await let_answer(rig, "session", "```json\n", PLACE[:13], PLACE[13:], "\n```")
+        said, sent = await answered(rig, {**ASK, "response_format": form}, streamed=streamed)
+    assert json.loads(said.content) == {"capital": "Reykjavík[1]", "population": 387758}
+    assert "in words only" in said.warnings
+    (instruction,) = json.loads(sent["query_str"])["instructions"]
+    assert "JSON" in instruction
+    assert ("population" in instruction) == (form is JSON_SCHEMA)
 
 
 @BOTH

@@ -2,7 +2,7 @@ import base64
 
 import pytest
 
-from pplx_gateway.errors import InvalidRequest, TooLarge
+from pplx_gateway.errors import FileNotFound, InvalidRequest, TooLarge
 from pplx_gateway.protocols.openai import attachments
 from pplx_gateway.protocols.openai.content import FileObject
 from pplx_gateway.question import FilePart, ImagePart
@@ -74,13 +74,13 @@ def test_an_image_above_the_limit_is_a_400() -> None:
 PDF = b"%PDF-"
 
 
-def document(file_data: str | None, filename: str | None = None, file_id: str | None = None) -> FilePart:
+def document(file_data: str | None, filename: str | None = None, file_id: str | None = None) -> FilePart | ImagePart:
     return attachments.document(FileObject(file_data=file_data, filename=filename, file_id=file_id), "messages[0].file")
 
 
 def test_bare_base64_and_a_data_url_come_out_equal() -> None:
     assert document("JVBERi0=", "a.pdf") == document("data:application/pdf;base64,JVBERi0=", "a.pdf")
-    assert document("JVBERi0=").data == "data:application/pdf;base64,JVBERi0="
+    assert document("JVBERi0=") == FilePart(data="data:application/pdf;base64,JVBERi0=")
 
 
 def test_a_vague_type_is_told_by_the_name() -> None:
@@ -89,7 +89,8 @@ def test_a_vague_type_is_told_by_the_name() -> None:
 
 
 def test_any_text_passes() -> None:
-    assert document(data("text/x-python", b"pass"), "a.py").data == data("text/x-python", b"pass")
+    python = data("text/x-python", b"pass")
+    assert document(python, "a.py") == FilePart(data=python, filename="a.py")
 
 
 @pytest.mark.parametrize(
@@ -102,6 +103,10 @@ def test_any_text_passes() -> None:
         (data("application/zip", b"PK"), "a.zip", "file_data"),
         (data("image/png", PNG), "a.png", "file_data"),
         (base64.b64encode(b"MZ").decode(), "a.exe", "file_data"),
+        (data("application/pdf", PNG), "a.pdf", "file_data"),
+        (data("text/plain\r\nx: y", b"hello"), None, "file_data"),
+        (data("text/plain", PNG), "a.txt", "file_data"),
+        (base64.b64encode(b"hello").decode(), "a.pdf", "file_data"),
         (base64.b64encode(b"hello").decode(), None, "file_data"),
     ],
 )
@@ -116,10 +121,37 @@ def test_the_refusal_of_a_type_lists_what_works() -> None:
         document(data("application/zip", b"PK"))
 
 
-def test_a_file_id_is_refused_by_name() -> None:
-    with pytest.raises(attachments.UnsupportedFile) as caught:
-        document(None, file_id="file-1")
+def test_a_file_by_its_id_is_whatever_was_uploaded() -> None:
+    held: attachments.Attached = {
+        "file-1": FilePart(data=data("application/pdf", PDF)),
+        "file-2": ImagePart(data("image/png", PNG)),
+    }
+    for name, part in held.items():
+        assert attachments.document(FileObject(file_id=name), "messages[0].file", held) == part
+
+
+def test_an_id_of_no_file_is_a_404_that_does_not_repeat_it() -> None:
+    with pytest.raises(FileNotFound) as caught:
+        document(None, file_id="file-1\nSECRET")
+    assert (caught.value.param, caught.value.status) == ("messages[0].file.file_id", 404)
+    assert "SECRET" not in caught.value.message
+
+
+def test_an_id_beside_data_is_refused() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        document("JVBERi0=", file_id="file-1")
     assert caught.value.param == "messages[0].file.file_id"
+
+
+def test_an_uploaded_file_is_an_image_a_document_or_refused() -> None:
+    stored = attachments.stored
+    assert stored("image/png", "a.png", PNG, AT) == ImagePart(data("image/png", PNG), "a.png")
+    assert stored("text/x-c", "a.c", b"int", AT) == FilePart(data=data("text/x-c", b"int"), filename="a.c")
+    with pytest.raises(attachments.UnsupportedFile, match="pdf") as caught:
+        stored("application/zip", "a.zip", b"PK", AT)
+    assert caught.value.param == AT
+    with pytest.raises(TooLarge):
+        stored("image/png", "a.png", b"\0" * (attachments.MAX_ATTACHMENT_BYTES + 1), AT)
 
 
 def test_a_file_above_the_limit_is_a_413() -> None:

@@ -74,6 +74,7 @@ USED: list[tuple[dict[str, Any], str, Feature]] = [
     ({"image_domain_filter": ["a.example"]}, "image_domain_filter", Feature.IMAGE_FILTERS),
     ({"return_related_questions": True}, "return_related_questions", Feature.RELATED_QUESTIONS),
     ({"metadata": {"a": "b"}}, "metadata", Feature.METADATA),
+    ({"truncation": "auto"}, "truncation", Feature.TRUNCATION),
     ({"service_tier": "flex"}, "service_tier", Feature.SERVICE_TIER),
     ({"prompt_cache_key": "k"}, "prompt_cache_key", Feature.PROMPT_CACHE_KEY),
     (
@@ -85,6 +86,20 @@ USED: list[tuple[dict[str, Any], str, Feature]] = [
         {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": "JVBERi0="}}]}]},
         "messages[0].content[0]",
         Feature.FILES_IN,
+    ),
+    (
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.example/a"}}]}
+            ]
+        },
+        "messages[0].content[0].image_url.url",
+        Feature.IMAGE_ADDRESSES,
+    ),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "file_url", "file_url": "https://a.example/a.pdf"}]}]},
+        "messages[0].content[0]",
+        Feature.FILE_ADDRESSES,
     ),
     ({"messages": [USER, {"role": "assistant", "content": "The"}]}, "messages", Feature.PREFILL),
     (

@@ -39,7 +39,7 @@ NEWLINES = ["\n", "\r\n", "\r"]
 
 
 def run() -> Run:
-    ask = Ask(id="r", preference="gpt56_terra", body=b"{}", query_characters=8)
+    ask = Ask(id="r", preference="gpt56_terra", query="question", params={})
     return Run(ask, asked(), HandClock(), 120.0, clean)
 
 

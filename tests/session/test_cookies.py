@@ -6,7 +6,9 @@ import pytest
 
 from pplx_gateway.settings import Secret
 from pplx_gateway.transport.exchange import Headers
-from pplx_gateway.upstreams.session.cookies import NAME, PIECE_CHARACTERS, Credentials, read_token
+from pplx_gateway.upstreams.session.cookies import NAME, PIECE_CHARACTERS, Credentials
+from pplx_gateway.upstreams.session.keeping import Held, Memory
+from pplx_gateway.upstreams.session.pasted import read_token
 
 TOKEN = "eyJhbGciOiJkaXIifQ..abc_DEF-123.xyz~!%2F"
 LONG = "x" * PIECE_CHARACTERS + "y" * PIECE_CHARACTERS + "z" * 10
@@ -87,22 +89,30 @@ def set_cookie(*lines: str) -> Headers:
     return Headers((("content-type", "text/plain"), *(("set-cookie", line) for line in lines)))
 
 
+class Noting(Memory):
+    """Notes what it was given to keep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewed: list[str] = []
+
+    async def renew(self, token: Secret, old: Held) -> Held:
+        self.renewed.append(token.reveal())
+        return await super().renew(token, old)
+
+
 async def adopted(*lines: str, before: str = "old") -> str:
-    told: list[str] = []
-
-    async def on_change(new: Secret) -> None:
-        told.append(new.reveal())
-
-    credentials = Credentials(Secret(before), on_change)
+    keeper = Noting()
+    credentials = Credentials(Secret(before), keeper)
     changed = await credentials.adopt(set_cookie(*lines))
     value = read_token(credentials.cookie()).reveal()
-    assert told == ([value] if changed else [])
+    assert keeper.renewed == ([value] if changed else [])
     assert changed is (value != before)
     assert credentials.version == 0
     return value
 
 
-async def test_a_renewed_token_is_taken_over_and_told() -> None:
+async def test_a_renewed_token_is_taken_over_and_kept() -> None:
     assert await adopted(f"{NAME}=NEW; Path=/; Expires=Wed, 30 Dec 2026 00:00:00 GMT; HttpOnly; Secure") == "NEW"
 
 

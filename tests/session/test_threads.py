@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pplx_gateway.question import FunctionTool, ImagePart, JsonObjectFormat, Message, Question
+from pplx_gateway.question import FunctionTool, ImagePart, JsonObjectFormat, Message, Question, TextPart
 from pplx_gateway.upstreams.session.threads import Handle, Threads, eligible
 from tests.session.fakes import DictStore
 from tests.session.test_request import assistant, model, question, system, user
@@ -67,8 +67,17 @@ async def test_functions_and_formats_send_their_whole_context(more: dict[str, An
     assert not eligible(asked)
 
 
-def test_images_take_no_part() -> None:
-    assert not eligible(question(Message("user", (ImagePart("https://a.example/x.png"),))))
+async def test_images_and_files_take_part_with_their_bytes() -> None:
+    def asked(png: str) -> Question:
+        return question(Message("user", (TextPart("One?"), ImagePart(png))), assistant("One."), user("Two?"))
+
+    kept = Threads(DictStore(), b"secret")
+    one, other = "data:image/png;base64,AAAA", "data:image/png;base64,BBBB"
+    first = question(Message("user", (TextPart("One?"), ImagePart(one))))
+    await kept.remember(first, model(), "anna", "One.", HANDLE)
+    assert await kept.find(asked(one), model(), "anna") == HANDLE
+    assert await kept.find(asked(other), model(), "anna") is None
+    assert await kept.find(question(user("One?"), assistant("One."), user("Two?")), model(), "anna") is None
 
 
 async def test_an_empty_answer_is_not_kept() -> None:

@@ -89,6 +89,8 @@ MARKS = [
     ("[1]]", ["[1]"]),
     ("[1]](x)", []),
     ("[12345]", []),
+    ("[1][2]: x", ["[1]", "[2]"]),
+    ("[a](x`y`[1]", ["[1]"]),
 ]
 KNOWN = sources(1, 2, 12, 12345)
 
@@ -316,6 +318,11 @@ def test_offsets_go_on_after_a_close_in_between() -> None:
     sent = cites.feed("a[1] b[") + cites.close() + cites.feed("2] c[2]") + cites.close()
     assert sent == "a b[2] c"
     assert [(note.start, note.end, note.source.id) for note in cites.annotations()] == [(1, 1, 1), (8, 8, 2)]
+
+
+def test_an_address_does_not_go_on_after_a_close_in_between() -> None:
+    cites = CitationFilter("strip", BOTH)
+    assert cites.feed("[a](x") + cites.close() + cites.feed("y[1]") + cites.close() == "[a](xy"
 
 
 def test_citation_urls_never_shift() -> None:

@@ -158,6 +158,34 @@ def test_endless_runs_are_let_through() -> None:
     assert out >= 5000 - LOOKAHEAD
 
 
+def test_a_run_that_outgrows_the_opening_one_is_not_waited_for() -> None:
+    scanner = CodeScanner()
+    out = sum(len(segment.text) for piece in ["x `a", *"`" * 5000] for segment in scanner.feed(piece))
+    assert out >= 5000 - 2 * LOOKAHEAD
+
+
+@pytest.mark.parametrize("over", [-1, 0])
+def test_a_closing_fence_longer_than_the_limit_closes_nothing(over: int) -> None:
+    closing = "```" + " " * (LOOKAHEAD + over - 3)
+    text = f"```\na\n{closing}\nb"
+    whole = flags([text])
+    assert whole[-1] == ("b", over == 0)
+    assert flags(list(text)) == whole
+    assert flags([text[:-2], text[-2:]]) == whole
+
+
+def test_white_space_in_a_fence_is_held_back_no_longer_than_the_limit() -> None:
+    scanner = CodeScanner()
+    scanner.feed("```\n")
+    assert sum(len(segment.text) for _ in range(3000) for segment in scanner.feed(" ")) >= 3000 - LOOKAHEAD
+
+
+def test_what_might_be_a_list_marker_is_held_back_only_shortly() -> None:
+    scanner = CodeScanner()
+    held = next(count for count in itertools.count(1) if scanner.feed("1"))
+    assert held <= 32
+
+
 def test_prose_without_backticks_is_never_held_back() -> None:
     scanner = CodeScanner()
     for piece in ("Hello", " world, ", "what [1] is\n", "up? ", "~", "x"):

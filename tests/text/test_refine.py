@@ -221,6 +221,14 @@ def test_kept_text_passes_as_the_same_object() -> None:
     assert refinery.text == "The Leie[1] meets [2]"
 
 
+@pytest.mark.parametrize("event", [FOUND, CALL, STOP])
+def test_kept_text_is_recorded_once_whatever_shares_its_batch(event: AnswerEvent) -> None:
+    refinery = Refinery(marks="keep")
+    refinery.feed(deltas("a"))
+    assert refinery.feed([*deltas("b"), event, *deltas("c")]) == [*deltas("b"), event, *deltas("c")]
+    assert refinery.text == "abc"
+
+
 def test_unchanged_text_passes_as_the_same_object_in_every_mode() -> None:
     refinery = Refinery(marks="strip")
     first, second = deltas("The Leie", " meets")

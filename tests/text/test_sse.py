@@ -60,6 +60,11 @@ def test_line_ends_may_be_mixed() -> None:
         assert read(pieces) == expected
 
 
+def test_crlf_behind_a_lone_cr_is_one_line_end_however_it_is_cut() -> None:
+    for pieces in every_cut(b"data: 1\r\rdata: 2\r\ndata: 3\r\n\r\n"):
+        assert read(pieces) == [Event("message", b"1"), Event("message", b"2\n3")]
+
+
 def test_a_byte_order_mark_is_skipped_however_it_is_cut() -> None:
     for pieces in every_cut(b"\xef\xbb\xbf" + agent_stream(b"\n")):
         assert read(pieces) == [Event("message", data) for data in AGENT]

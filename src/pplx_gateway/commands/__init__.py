@@ -4,6 +4,7 @@ argparse, because a server's start waits for the command line's import: it takes
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -19,6 +20,7 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command. Exits with 2 and one line on stderr where a setting or an argument cannot be used."""
+    _hold_standard_descriptors()
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -26,6 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, OSError) as error:
         print(f"pplx-gateway: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _hold_standard_descriptors() -> None:
+    """Opens those of 0 to 2 that are closed: the event loop would get such a number, and libuv aborts the whole process
+    when it closes one of them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,6 +4,10 @@ import argparse
 import asyncio
 import logging
 import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
 
 import msgspec
 import uvloop
@@ -20,6 +24,8 @@ logger = logging.getLogger("pplx_gateway")
 
 
 def run(options: argparse.Namespace) -> None:
+    # The first process of a container gets no signal that it does not handle; the server's own handlers come late.
+    signal.signal(signal.SIGTERM, _leave)
     loaded = environment.load()
     settings = _with_options(loaded.settings, options)
     logs.set_up(settings.log_level, secrets_of(settings))
@@ -32,6 +38,10 @@ def run(options: argparse.Namespace) -> None:
             runner.run(_one(settings))
 
 
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
 def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
     given = {name: value for name in ("host", "port") if (value := getattr(options, name)) is not None}
     changed = msgspec.structs.replace(settings, **given)
@@ -41,7 +51,7 @@ def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
 
 async def _one(settings: Settings) -> None:
     listener = bind(settings.host, settings.port)
-    gateway = await open_gateway(settings, Clock(settings.clock_factor))
+    gateway = await open_gateway(settings, Clock(settings.clock_factor), Path.cwd())
     server = Server(create_app(gateway), lambda: announce(address(listener)), gateway.close)
     try:
         await server.serve(sockets=[listener])

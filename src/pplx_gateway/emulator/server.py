@@ -56,9 +56,13 @@ class EmulatorServer:
     ) -> None:
         if self._ticking is not None:
             await cancelled(self._ticking)
+        for listening in self._server.servers:
+            listening.close()
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()  # every answer ends with its connection
-        await self._server.shutdown(sockets=[self._socket])
+        # uvicorn's own shutdown waits for whole answers, in steps of a tenth of a second
+        await cancelled(*self._server.server_state.tasks)
+        await self._server.lifespan.shutdown()
 
 
 async def serve(

@@ -39,6 +39,8 @@ class ReasoningText:
 
     def text_begins(self) -> str:
         """What is still to be told before the answer's own text."""
+        if self._text_began:
+            return ""
         self._text_began = True
         return self._sources()
 

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from curl_cffi import Curl, CurlHttpVersion, CurlOpt
 from curl_cffi.requests.impersonate import REAL_TARGET_MAP, resolve_latest_browser_type
 
 from pplx_gateway.errors import InternalError
-from pplx_gateway.transport.exchange import Outgoing
+from pplx_gateway.transport.exchange import Method, Outgoing
 from pplx_gateway.transport.network import Network, Proxy, Route
 from pplx_gateway.transport.upload import Upload
 
@@ -29,31 +30,55 @@ def resolve_browser(name: str) -> str:
     return target
 
 
+class Form(NamedTuple):
+    """What decides which options a request needs. Requests of one form set the same ones, so each may follow another on
+    one handle: nothing of the first is left."""
+
+    method: Method
+    posts: bool
+    uploads: bool
+    clear: bool
+    proxy: Proxy | None
+
+
+def form_of(outgoing: Outgoing, route: Route) -> Form:
+    posts = outgoing.body is not None or outgoing.method in ("POST", "PUT")
+    return Form(outgoing.method, posts, bool(outgoing.body), route.clear, route.proxy)
+
+
 class Options:
-    """Sets everything on a clean handle. One for each transport."""
+    """One for each transport: `prepare` sets on a new handle what a form's requests share, `apply` the rest."""
 
     def __init__(self, *, browser: str | None, network: Network) -> None:
         self._browser = browser
         self._network = network
 
-    def apply(self, curl: Curl, outgoing: Outgoing, route: Route, connect_ms: int) -> Upload | None:
-        """Returns the body's reader, which must live as long as the transfer."""
+    def prepare(self, curl: Curl, form: Form) -> None:
         if self._browser is not None and curl.impersonate(self._browser) != 0:
             raise InternalError(f"curl no longer knows the browser {self._browser}.")
-        curl.setopt(CurlOpt.URL, outgoing.url)
-        curl.setopt(CurlOpt.HTTPHEADER, header_lines(outgoing.headers))
         curl.setopt(CurlOpt.ACCEPT_ENCODING, b"")  # all that are built in; the browser's own line stays as it is
         curl.setopt(CurlOpt.BUFFERSIZE, BUFFER_BYTES)
         curl.setopt(CurlOpt.NOSIGNAL, 1)
         curl.setopt(CurlOpt.TCP_KEEPALIVE, 1)  # answers may be silent for minutes, and routers forget
-        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, connect_ms)
-        self._set_security(curl, route)
-        _set_proxy(curl, route.proxy)
-        return _set_body(curl, outgoing)
+        self._set_security(curl, form)
+        _set_proxy(curl, form.proxy)
+        _set_method(curl, form)
 
-    def _set_security(self, curl: Curl, route: Route) -> None:
+    def apply(self, curl: Curl, outgoing: Outgoing, connect_ms: int) -> Upload | None:
+        """Returns the body's reader, which must live as long as the transfer."""
+        curl.setopt(CurlOpt.URL, outgoing.url)
+        curl.setopt(CurlOpt.HTTPHEADER, header_lines(outgoing.headers))
+        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, connect_ms)
+        if not outgoing.body:
+            return None
+        upload = Upload(curl, outgoing.body)
+        curl.setopt(CurlOpt.POSTFIELDSIZE_LARGE, len(outgoing.body))
+        curl.setopt(CurlOpt.READDATA, upload)
+        return upload
+
+    def _set_security(self, curl: Curl, form: Form) -> None:
         # No PIPEWAIT: where the server has no HTTP/2, it lets every request wait until the first answer is over.
-        if route.clear:
+        if form.clear:
             # a browser's shape asks for an upgrade to HTTP/2 in clear, which no browser does
             curl.setopt(CurlOpt.HTTP_VERSION, CurlHttpVersion.V1_1)
         if self._network.ca_file is not None:
@@ -74,23 +99,15 @@ def _set_proxy(curl: Curl, proxy: Proxy | None) -> None:
         curl.setopt(CurlOpt.PROXYPASSWORD, proxy.password or "")
 
 
-def _set_body(curl: Curl, outgoing: Outgoing) -> Upload | None:
-    body = outgoing.body
-    if body is None and outgoing.method == "GET":
-        return None
-    if outgoing.method != "POST":
-        curl.setopt(CurlOpt.CUSTOMREQUEST, outgoing.method)
-    if body is None and outgoing.method == "DELETE":
-        return None
-    curl.setopt(CurlOpt.POST, 1)
-    curl.setopt(CurlOpt.POSTFIELDSIZE_LARGE, len(body or b""))
-    if not body:
-        curl.setopt(CurlOpt.POSTFIELDS, b"")
-        return None
-    upload = Upload(curl, body)
-    curl.setopt(CurlOpt.UPLOAD_BUFFERSIZE, BUFFER_BYTES)
-    curl.setopt(CurlOpt.READDATA, upload)
-    return upload
+def _set_method(curl: Curl, form: Form) -> None:
+    if form.method != ("POST" if form.posts else "GET"):
+        curl.setopt(CurlOpt.CUSTOMREQUEST, form.method)
+    if form.posts:
+        curl.setopt(CurlOpt.POST, 1)
+        curl.setopt(CurlOpt.UPLOAD_BUFFERSIZE, BUFFER_BYTES)
+    if form.posts and not form.uploads:
+        curl.setopt(CurlOpt.POSTFIELDSIZE_LARGE, 0)
+        curl.setopt(CurlOpt.COPYPOSTFIELDS, b"")
 
 
 def header_lines(headers: Mapping[str, str]) -> list[bytes]:

@@ -1,29 +1,44 @@
-"""curl's easy handles, used again: making one costs more than cleaning one."""
+"""curl's easy handles, used again: making and preparing one costs more than the rest of a request's options."""
+
+from collections.abc import Callable
 
 from curl_cffi import Curl
 
+from pplx_gateway.transport.options import Form
+
 
 class HandlePool:
-    """Keeps at most `keep` idle handles. A handle that is given back is cleaned of headers, body and every option."""
+    """Keeps at most `keep` idle handles, each for requests of the form that `prepare` made it ready for.
 
-    def __init__(self, keep: int) -> None:
+    curl's own `reset` is no way to make a used handle fit another form: it leaks headers into the next request.
+    """
+
+    def __init__(self, keep: int, prepare: Callable[[Curl, Form], None]) -> None:
         self._keep = keep
-        self._idle: list[Curl] = []
+        self._prepare = prepare
+        self._idle: dict[Form, list[Curl]] = {}
+        self._kept = 0
         self._closed = False
 
-    def take(self) -> Curl:
-        return self._idle.pop() if self._idle else Curl()
+    def take(self, form: Form) -> Curl:
+        if idle := self._idle.get(form):
+            self._kept -= 1
+            return idle.pop()
+        curl = Curl()
+        self._prepare(curl, form)
+        return curl
 
-    def give_back(self, curl: Curl) -> None:
-        """The handle must have left AsyncCurl."""
-        if self._closed or len(self._idle) >= self._keep:
+    def give_back(self, curl: Curl, form: Form) -> None:
+        """For a handle that has left AsyncCurl after a transfer that came to its end; any other is to be closed."""
+        if self._closed or self._kept >= self._keep:
             curl.close()
             return
-        curl.clean_handles_and_buffers()  # `reset` alone leaks the headers into the next request
-        curl.reset()
-        self._idle.append(curl)
+        curl.clean_handles_and_buffers()  # without it the next request's headers would be added to these
+        self._idle.setdefault(form, []).append(curl)
+        self._kept += 1
 
     def close(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()

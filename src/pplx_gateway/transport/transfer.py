@@ -17,6 +17,7 @@ from pplx_gateway.transport.exchange import Timeouts
 from pplx_gateway.transport.faults import Failure, error_for, proxy_refused
 from pplx_gateway.transport.heads import HeadReader
 from pplx_gateway.transport.network import Route
+from pplx_gateway.transport.options import Form
 from pplx_gateway.transport.upload import Upload
 
 
@@ -24,6 +25,7 @@ class Terms(NamedTuple):
     """`began` is when the caller asked (gateway seconds, monotonic): the total limit counts from there."""
 
     route: Route
+    form: Form
     timeouts: Timeouts
     began: float
 
@@ -38,6 +40,7 @@ class Transfer:
         "_future",
         "_last_byte",
         "_multi",
+        "_repeated",
         "_started",
         "_timer",
         "_upload",
@@ -46,6 +49,7 @@ class Transfer:
         "began",
         "ended",
         "error",
+        "form",
         "head",
         "route",
         "size",
@@ -56,11 +60,12 @@ class Transfer:
         self._clock = clock
         self._multi = multi
         self._curl = curl
-        self.route, self.timeouts, self.began = terms
+        self.route, self.form, self.timeouts, self.began = terms
         self.head = HeadReader()
         self.size = 0
         self.error: GatewayError | None = None
         self.ended = False
+        self._repeated = False
         self._chunks: list[bytes] = []
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -68,6 +73,11 @@ class Transfer:
     @property
     def handle(self) -> Curl:
         return self._curl
+
+    @property
+    def spotless(self) -> bool:
+        """True where nothing was set on the handle, or happened to it, that the next request must not find."""
+        return self.ended and self.error is None and not self._repeated
 
     def start(self, upload: Upload | None) -> None:
         """Everything else has been set on the handle."""
@@ -135,6 +145,7 @@ class Transfer:
 
     def _go_again(self, upload: Upload) -> None:
         upload.rewind()
+        self._repeated = True
         self._curl.setopt(CurlOpt.FRESH_CONNECT, 1)
         self._curl.setopt(CurlOpt.READDATA, upload)  # a new context: the old one remembers nothing useful
         self._go()

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from curl_cffi import Curl, CurlError
+from curl_cffi import CurlError
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import InternalError, UpstreamError
@@ -12,7 +12,7 @@ from pplx_gateway.transport.bodies import StreamTransfer, WholeTransfer
 from pplx_gateway.transport.exchange import Headers, Incoming, Outgoing
 from pplx_gateway.transport.multi import CalmCurl
 from pplx_gateway.transport.network import Network
-from pplx_gateway.transport.options import Options, resolve_browser
+from pplx_gateway.transport.options import Options, form_of, resolve_browser
 from pplx_gateway.transport.places import Places
 from pplx_gateway.transport.pool import HandlePool
 from pplx_gateway.transport.transfer import Terms, Transfer
@@ -54,7 +54,7 @@ class Transport:
         self._network = network or Network()
         self._options = Options(browser=browser, network=self._network)
         self._places = Places(clock, max_connections)
-        self._pool = HandlePool(min(KEPT_HANDLES, max_connections))
+        self._pool = HandlePool(min(KEPT_HANDLES, max_connections), self._options.prepare)
         self._live: set[Transfer] = set()
         self._multi: CalmCurl | None = None
         self._max_body_bytes = max_body_bytes
@@ -99,25 +99,27 @@ class Transport:
         self._pool.close()
 
     async def _begin(self, outgoing: Outgoing, kind: type[Kind]) -> Kind:
-        terms = Terms(self._network.route(outgoing.url), outgoing.timeouts, self._clock.monotonic())
+        route = self._network.route(outgoing.url)
+        terms = Terms(route, form_of(outgoing, route), outgoing.timeouts, self._clock.monotonic())
         self._check_open()
-        await self._places.take(outgoing.timeouts.connect, terms.route.host)
-        curl = self._pool.take()
+        await self._places.take(outgoing.timeouts.connect, route.host)
         try:
             self._check_open()
-            transfer = self._start(curl, outgoing, terms, kind)
+            transfer = self._start(outgoing, terms, kind)
         except CurlError:
-            self._release(curl)
+            self._places.give_back()
             raise InternalError("curl refused the request.") from None  # its text holds the value that it refused
         except BaseException:
-            self._release(curl)
+            self._places.give_back()
             raise
         self._live.add(transfer)
         return transfer
 
-    def _start(self, curl: Curl, outgoing: Outgoing, terms: Terms, kind: type[Kind]) -> Kind:
+    def _start(self, outgoing: Outgoing, terms: Terms, kind: type[Kind]) -> Kind:
+        """A handle that an exception leaves behind is closed as it goes."""
+        curl = self._pool.take(terms.form)
         left_s = outgoing.timeouts.connect - (self._clock.monotonic() - terms.began)
-        upload = self._options.apply(curl, outgoing, terms.route, self._clock.milliseconds(left_s))
+        upload = self._options.apply(curl, outgoing, self._clock.milliseconds(left_s))
         if self._multi is None:
             self._multi = CalmCurl()  # belongs to the running loop
         transfer = kind(self._clock, self._multi, curl, terms)
@@ -133,10 +135,10 @@ class Transport:
     def _finish(self, transfer: Transfer) -> None:
         transfer.leave()
         self._live.discard(transfer)
-        self._release(transfer.handle)
-
-    def _release(self, curl: Curl) -> None:
-        self._pool.give_back(curl)
+        if transfer.spotless:
+            self._pool.give_back(transfer.handle, transfer.form)
+        else:
+            transfer.handle.close()
         self._places.give_back()
 
 

@@ -17,11 +17,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pplx_gateway.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.chat import Chat
+from pplx_gateway.protocols.openai.files import FileRoutes
 from pplx_gateway.protocols.openai.models import Models
-from pplx_gateway.web import pages
+from pplx_gateway.web import admin, admin_models, pages
 from pplx_gateway.web.access import Access
 from pplx_gateway.web.authentication import Authentication
-from pplx_gateway.web.health import health
+from pplx_gateway.web.health import HealthRoute
 from pplx_gateway.web.hosts import Hosts
 from pplx_gateway.web.limits import Limits
 from pplx_gateway.web.openapi import openapi
@@ -61,7 +62,10 @@ def _cold_routes(gateway: Gateway) -> list[BaseRoute]:
     return [
         Route("/v1/models", models.every),
         Route("/v1/models/{id:path}", models.one),
-        Route("/health", health),
+        *FileRoutes(gateway).routes(),
+        Route("/health", HealthRoute(gateway).get),
+        *admin.routes(gateway),
+        *admin_models.routes(gateway),
         Route("/openapi.json", openapi),
         Route("/docs", pages.docs, include_in_schema=False),
         Route("/chat", pages.chat, include_in_schema=False),

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import ipaddress
+from functools import lru_cache
 from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,8 +15,10 @@ from pplx_gateway.web.replies import send_error
 
 PUBLIC_PATHS = frozenset({"/", "/chat", "/docs", "/health", "/openapi.json", "/favicon.ico"})
 PUBLIC_PREFIXES = ("/static/",)
+ADMIN_PREFIX = "/admin/"
 
 OPEN = "open"
+_PROXY_HEADERS = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
 _QUERY_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "access_token"})
 
 
@@ -25,7 +28,10 @@ def caller_of(key: str) -> str:
 
 
 class Authentication:
-    """Sets `scope["state"]["caller"]`. Runs before the body is read."""
+    """Sets `scope["state"]["caller"]`, and `owner`: who asks may also rule. Runs before the body is read.
+
+    Without a key everybody who may ask is the owner, but only on this machine itself: an open gateway is not ruled from
+    elsewhere, nor through a proxy."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -35,12 +41,17 @@ class Authentication:
         self._allow_open = settings.allow_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not is_public(scope["path"]):
+        if scope["type"] == "http":
             failure = self._check(scope)
-            if failure is not None:
-                await send_error(send, failure)
-                return
-            scope["state"]["caller"] = self._caller
+            owner = failure is None and (self._digest is not None or _on_this_machine(scope))
+            if failure is None and not owner and is_admin(scope["path"]):
+                failure = _not_the_owner()
+            if not is_public(scope["path"]):
+                if failure is not None:
+                    await send_error(send, failure)
+                    return
+                scope["state"]["caller"] = self._caller
+            scope["state"]["owner"] = owner
         await self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> GatewayError | None:
@@ -64,6 +75,10 @@ def is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES)
 
 
+def is_admin(path: str) -> bool:
+    return path.startswith(ADMIN_PREFIX)
+
+
 def _bearer(value: bytes) -> bytes | None:
     scheme, _, token = value.strip().partition(b" ")
     return token.strip() if scheme.lower() == b"bearer" and token.strip() else None
@@ -79,12 +94,28 @@ def _hint(scope: Scope) -> str:
 def _is_local(scope: Scope) -> bool:
     """True if the request came in on a loopback address, or on a socket file."""
     server = scope.get("server")
-    if not server or server[1] is None:
-        return True
+    return not server or server[1] is None or _loopback(server[0])
+
+
+def _on_this_machine(scope: Scope) -> bool:
+    """True if it also came from here, and not by way of a proxy."""
+    client = scope.get("client")
+    near = not client or _loopback(client[0])
+    return near and _is_local(scope) and not any(headers.every(scope, name) for name in _PROXY_HEADERS)
+
+
+@lru_cache(maxsize=256)
+def _loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(server[0]).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return bool(server[0] == "localhost")
+        return host == "localhost"
+
+
+def _not_the_owner() -> Forbidden:
+    return Forbidden(
+        "This gateway has no key, so it is ruled from its own machine only. Set PPLX_PROXY_API_KEY, and send it."
+    )
 
 
 def _no_key_set() -> Forbidden:

@@ -1,6 +1,7 @@
 """Reading a request's body: within a size, and within a patience."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 from starlette.types import Receive
 
@@ -35,12 +36,42 @@ async def read_body(receive: Receive, clock: Clock, *, limit: int, wait_seconds:
                     break
                 timer.reschedule(min(end, _from_now(clock.real(wait_seconds))))
     except TimeoutError:
-        raise RequestTimeout("The request's body did not come to its end in time.") from None
+        raise _too_slow() from None
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def body_parts(
+    receive: Receive, clock: Clock, *, limit: int, wait_seconds: float, refusal: TooLarge
+) -> AsyncGenerator[bytes, None]:
+    """The body as it comes, for those who need not hold it whole. Time that the reader takes between the parts counts
+    for nothing. Raises `refusal` as soon as `limit` bytes are passed, RequestTimeout, CallerLeft."""
+    patience = wait_seconds * _PARTS_OF_PATIENCE
+    size = 0
+    more = True
+    while more:
+        began = clock.monotonic()
+        try:
+            async with clock.deadline(min(wait_seconds, patience)):
+                message = await receive()
+        except TimeoutError:
+            raise _too_slow() from None
+        if message["type"] == "http.disconnect":
+            raise CallerLeft
+        patience -= clock.monotonic() - began
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise refusal
+        more = message.get("more_body", False)
+        yield part
 
 
 def too_large(limit: int) -> TooLarge:
     return TooLarge(f"The request's body is larger than {limit} bytes (PPLX_MAX_BODY_BYTES).")
+
+
+def _too_slow() -> RequestTimeout:
+    return RequestTimeout("The request's body did not come to its end in time.")
 
 
 def _from_now(seconds: float) -> float:

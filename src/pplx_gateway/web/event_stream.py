@@ -45,8 +45,9 @@ class EventStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
-        if self._comment and not self._comment.done():
+        if self._comment:
             self._comment.cancel()
+            self._comment = None  # whoever still writes, an error's frame say, must not wait for it
 
     async def write(self, data: bytes) -> None:
         """Waits while the caller reads too slowly. Raises CallerLeft."""

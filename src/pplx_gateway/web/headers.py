@@ -11,17 +11,26 @@ _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 _LONGEST_NAME = 64
 _MOST_NAMES = 40
 _LONGEST_VALUE = 2000
+_TABLE = "pplx_gateway.headers"
 
 
 def first(scope: Scope, name: bytes) -> bytes | None:
-    for key, value in scope["headers"]:
-        if key == name:
-            return bytes(value)
-    return None
+    found = _table(scope).get(name)
+    return found[0] if found else None
 
 
 def every(scope: Scope, name: bytes) -> list[bytes]:
-    return [value for key, value in scope["headers"] if key == name]
+    return _table(scope).get(name, [])
+
+
+def _table(scope: Scope) -> dict[bytes, list[bytes]]:
+    """The headers by name, made once a request: layer after layer asks for some."""
+    table: dict[bytes, list[bytes]] | None = scope.get(_TABLE)
+    if table is None:
+        table = scope[_TABLE] = {}
+        for name, value in scope["headers"]:
+            table.setdefault(name, []).append(value)
+    return table
 
 
 def safe(text: str, longest: int = _LONGEST_VALUE) -> bytes:

@@ -28,19 +28,21 @@ class Leaving:
             raise RuntimeError("Leaving needs a task to cancel.")
         self._task = task
         self._cancelling = task.cancelling()
-        self._watch = asyncio.create_task(self._listen())
+        self._watch: asyncio.Task[None] | None = asyncio.create_task(self._listen())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._watch.cancel()
+        self.settle()
         # Only a cancellation of our own becomes CallerLeft; one from outside goes on.
         if self._left and self._task.uncancel() <= self._cancelling and kind in (None, asyncio.CancelledError):
             raise CallerLeft from error
 
     def settle(self) -> None:
-        self._watch.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None  # it holds this object in turn: nobody but the garbage collector would free the two
 
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

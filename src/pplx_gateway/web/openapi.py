@@ -12,9 +12,19 @@ from pplx_gateway.protocols.openai.chat_objects import ChatCompletion, ChatCompl
 from pplx_gateway.protocols.openai.chat_request import ChatRequest
 from pplx_gateway.protocols.openai.errors import ErrorBody
 from pplx_gateway.protocols.openai.models import ModelList, ModelObject
+from pplx_gateway.web import openapi_files
 from pplx_gateway.web.health import Health
 
-_TYPES = (ChatRequest, ChatCompletion, ChatCompletionChunk, ErrorBody, ModelList, ModelObject, Health)
+_TYPES: tuple[type, ...] = (
+    ChatRequest,
+    ChatCompletion,
+    ChatCompletionChunk,
+    ErrorBody,
+    ModelList,
+    ModelObject,
+    *openapi_files.TYPES,
+    Health,
+)
 
 _ERRORS = {
     "400": "A field is wrong, or the upstream cannot honour it; `param` names it.",
@@ -33,6 +43,7 @@ _REPLY_HEADERS = {
     "x-pplx-requested-model": "The model as the request named it.",
     "x-pplx-dropped": "Fields that had no effect.",
     "x-pplx-warnings": "Sentences about what was adjusted.",
+    "x-pplx-remaining-pro": "Pro searches left of the plan, where that is known.",
     "x-pplx-failover": "The code of the error that made another upstream answer.",
 }
 
@@ -54,6 +65,7 @@ def document() -> dict[str, Any]:
             "/v1/chat/completions": {"post": _chat(schema)},
             "/v1/models": {"get": _read("List the models that are served now.", schema[ModelList])},
             "/v1/models/{id}": {"get": _read("One model; the id may contain slashes.", schema[ModelObject], "id")},
+            **openapi_files.paths(schema),
             "/health": {"get": {**_read("Is the gateway alive?", schema[Health]), "security": []}},
         },
         "components": {"schemas": schemas, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},

@@ -3,47 +3,26 @@
 Bare base64 and a `data:` URL of the same bytes come out equal.
 """
 
-import base64
-import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from pplx_gateway.errors import InvalidRequest, TooLarge
+from pplx_gateway import media
+from pplx_gateway.errors import FileNotFound, InvalidRequest, TooLarge
 from pplx_gateway.protocols.openai.content import FileObject
 from pplx_gateway.question import FilePart, ImagePart
 
 MAX_ATTACHMENT_BYTES = 20 << 20
 MAX_URL_LENGTH = 8192
+_LONGEST_SHOWN_TYPE = 80
 
-_DATA_URL = re.compile(r"data:(?P<type>[^;,]*)(?:;[^;,]*)*?(?P<base64>;base64)?,", re.IGNORECASE)
+Attached = Mapping[str, ImagePart | FilePart]
+"""What the caller's own uploaded files hold, by their ids."""
+NO_FILES: Attached = MappingProxyType({})
+
 _UNSAFE_IN_URL = re.compile(r"[\x00-\x20\x7f]")
-
-_IMAGE_HEADS: dict[str, Callable[[bytes], bool]] = {
-    "image/png": lambda head: head.startswith(b"\x89PNG\r\n\x1a\n"),
-    "image/jpeg": lambda head: head.startswith(b"\xff\xd8\xff"),
-    "image/gif": lambda head: head.startswith((b"GIF87a", b"GIF89a")),
-    "image/webp": lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP",
-}
-_IMAGE_ALIASES = {"image/jpg": "image/jpeg"}
-
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-_DOCUMENTS = {
-    "pdf": "application/pdf",
-    "txt": "text/plain",
-    "md": "text/markdown",
-    "csv": "text/csv",
-    "html": "text/html",
-    "json": "application/json",
-    "xml": "application/xml",
-    "rtf": "application/rtf",
-    "doc": "application/msword",
-    "docx": f"{_OFFICE}.wordprocessingml.document",
-    "pptx": f"{_OFFICE}.presentationml.presentation",
-    "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-}
-_DOCUMENT_HEADS = {b"%PDF-": "application/pdf", b"{\\rtf": "application/rtf"}
-_WORKS = f"What works: {', '.join(_DOCUMENTS)}, and other text."
+_WORKS = f"What works: {', '.join(media.DOCUMENTS)}, and other text."
 
 
 class InvalidBase64Image(InvalidRequest):
@@ -62,27 +41,25 @@ def image(url: str, at: str) -> ImagePart:
     """`at` is the path that errors name. Raises InvalidRequest and its two kinds for images."""
     if url[:5].lower() != "data:":
         return ImagePart(_https(url, at))
-    declared, payload = _split(url)
-    media_type = _IMAGE_ALIASES.get(declared, declared)
-    if media_type not in _IMAGE_HEADS:
-        raise UnsupportedImageMediaType(
-            f"'{at}' is of type '{media_type}'. What works: {', '.join(_IMAGE_HEADS)}.", param=at
-        )
-    content = _unpack(payload)
+    kind, payload = media.split_data_url(url)
+    if not media.is_image(kind):
+        works = ", ".join(media.IMAGES.values())
+        raise UnsupportedImageMediaType(f"'{at}' is of type '{_shown(kind)}'. What works: {works}.", param=at)
+    content = media.unpack(payload)
     if not content:
         raise InvalidBase64Image(f"'{at}' does not hold an image in base64 without spaces.", param=at)
     if len(content) > MAX_ATTACHMENT_BYTES:
         raise InvalidBase64Image(f"'{at}' is larger than {MAX_ATTACHMENT_BYTES >> 20} MiB.", param=at)
-    if not _IMAGE_HEADS[media_type](content[:16]):
-        raise InvalidBase64Image(f"'{at}' says {media_type}, but its bytes are something else.", param=at)
-    return ImagePart(f"data:{media_type};base64,{payload}")
+    if media.contradicts(kind, content[: media.HEAD_BYTES]):
+        raise InvalidBase64Image(f"'{at}' says {kind}, but its bytes are something else.", param=at)
+    return ImagePart(f"data:{kind};base64,{payload}")
 
 
-def document(file: FileObject, at: str) -> FilePart:
-    """Raises UnsupportedFile, InvalidRequest, or TooLarge (above 20 MiB)."""
+def document(file: FileObject, at: str, attached: Attached = NO_FILES) -> FilePart | ImagePart:
+    """A file by its id may be an image. Raises UnsupportedFile, InvalidRequest, FileNotFound, or TooLarge (above
+    20 MiB)."""
     if file.file_id is not None:
-        where = f"{at}.file_id"
-        raise UnsupportedFile(f"'{where}': uploaded files are not served yet. Send 'file_data'.", param=where)
+        return _uploaded(file, at, attached)
     if not file.file_data:
         raise InvalidRequest(f"Missing required parameter: '{at}.file_data'.", param=f"{at}.file_data")
     return _document(file.file_data, file.filename, f"{at}.file_data")
@@ -92,42 +69,53 @@ def document_address(url: str, filename: str | None, at: str) -> FilePart:
     return FilePart(url=_https(url, at), filename=filename or None)
 
 
+def stored(kind: str, filename: str, content: bytes, at: str) -> ImagePart | FilePart:
+    """An uploaded file as a part. Raises UnsupportedFile, TooLarge."""
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise TooLarge(f"The file of '{at}' is larger than {MAX_ATTACHMENT_BYTES >> 20} MiB.", param=at)
+    if media.is_image(kind):
+        return ImagePart(media.data_url(kind, content), filename)
+    if not media.is_document(kind):
+        works = f"{_WORKS} So do images: {', '.join(media.IMAGES)}."
+        raise UnsupportedFile(f"The file of '{at}' is of type '{_shown(kind)}'. {works}", param=at)
+    return FilePart(data=media.data_url(kind, content), filename=filename)
+
+
+def _uploaded(file: FileObject, at: str, attached: Attached) -> FilePart | ImagePart:
+    where = f"{at}.file_id"
+    if file.file_data is not None:
+        raise InvalidRequest(f"'{at}' has both 'file_id' and 'file_data'. Send one.", param=where)
+    part = attached.get(file.file_id or "")
+    if part is None:
+        raise no_such_file(where)
+    return part
+
+
+def no_such_file(at: str) -> FileNotFound:
+    """The same for a file of somebody else's."""
+    return FileNotFound(f"There is no file with the id of '{at}'.", param=at)
+
+
 def _document(data: str, filename: str | None, at: str) -> FilePart:
-    media_type, payload = _split(data) if data[:5].lower() == "data:" else ("", data)
-    content = _unpack(payload)
+    kind, payload = media.split_data_url(data) if data[:5].lower() == "data:" else ("", data)
+    content = media.unpack(payload)
     if not content:
         raise UnsupportedFile(f"'{at}' does not hold a file in base64 without spaces.", param=at)
     if len(content) > MAX_ATTACHMENT_BYTES:
         raise TooLarge(f"'{at}' is larger than {MAX_ATTACHMENT_BYTES >> 20} MiB.", param=at)
-    found = _document_type(media_type, filename, content)
-    if found is None:
-        kind = f"is of type '{media_type}'" if media_type else "does not tell its type (give a filename)"
-        raise UnsupportedFile(f"'{at}' {kind}. {_WORKS} Images go into an 'image_url' part.", param=at)
+    head = content[: media.HEAD_BYTES]
+    found = kind if kind not in media.VAGUE_TYPES else media.by_name(filename or "") or media.by_head(head) or ""
+    if not media.is_document(found):
+        what = f"is of type '{_shown(found)}'" if found else "does not tell its type (give a filename)"
+        raise UnsupportedFile(f"'{at}' {what}. {_WORKS} Images go into an 'image_url' part.", param=at)
+    if media.contradicts(found, head):
+        raise UnsupportedFile(f"'{at}' says {found}, but its bytes are something else.", param=at)
     return FilePart(data=f"data:{found};base64,{payload}", filename=filename or None)
 
 
-def _document_type(media_type: str, filename: str | None, content: bytes) -> str | None:
-    """The type to send: as declared, else by the file's name, else by its first bytes; None = not one that works."""
-    if media_type and media_type != "application/octet-stream":
-        return media_type if media_type in _DOCUMENTS.values() or media_type.startswith("text/") else None
-    extension = (filename or "").rpartition(".")[2].lower()
-    by_head = next((kind for head, kind in _DOCUMENT_HEADS.items() if content.startswith(head)), None)
-    return _DOCUMENTS.get(extension) or by_head
-
-
-def _split(url: str) -> tuple[str, str]:
-    """A `data:` URL's media type in small letters, and its base64 text; no text where it is not in base64."""
-    head = _DATA_URL.match(url)
-    if head is None:
-        return "", ""
-    return head["type"].strip().lower(), url[head.end() :] if head["base64"] else ""
-
-
-def _unpack(payload: str) -> bytes | None:
-    try:
-        return base64.b64decode(payload, validate=True)
-    except (binascii.Error, ValueError):
-        return None
+def _shown(kind: str) -> str:
+    """A type as the caller wrote it, safe in a message."""
+    return "".join(letter for letter in kind[:_LONGEST_SHOWN_TYPE] if letter.isprintable())
 
 
 def _https(url: str, at: str) -> str:

@@ -14,6 +14,8 @@ from pplx_gateway.decode import decode, unknown_keys
 from pplx_gateway.errors import GatewayError, InternalError, UnsupportedParameter, UpstreamTruncated
 from pplx_gateway.gateway import Exchange, Gateway
 from pplx_gateway.protocols.openai import errors
+from pplx_gateway.protocols.openai.attached import attached
+from pplx_gateway.protocols.openai.attachments import Attached
 from pplx_gateway.protocols.openai.chat_reply import ChatReply
 from pplx_gateway.protocols.openai.chat_request import ChatRequest
 from pplx_gateway.protocols.openai.chat_stream import ChatStream
@@ -76,7 +78,8 @@ class _Call:
         self._body_left = False
         request = decode(body, ChatRequest)
         route = self._gateway.resolve(request.model)
-        prepared = self._prepare(request, route, unknown_keys(body, ChatRequest))
+        files = await attached(request, self._gateway, self._caller)
+        prepared = self._prepare(request, route, unknown_keys(body, ChatRequest), files)
         self._facts.update(model=route.requested, stream=bool(request.stream))
         async with (
             Leaving(self._receive) as leaving,
@@ -99,7 +102,7 @@ class _Call:
         else:
             await replies.send_error(self._send, error)
 
-    def _prepare(self, request: ChatRequest, route: Route, unknown: tuple[str, ...]) -> Prepared:
+    def _prepare(self, request: ChatRequest, route: Route, unknown: tuple[str, ...], files: Attached) -> Prepared:
         settings = self._gateway.settings
         model = route.targets[0]
         if request.stream and request.wants_usage and model.upstream == "session" and settings.stream_usage == "refuse":
@@ -108,7 +111,7 @@ class _Call:
                 param="stream_options.include_usage",
             )
         target = Target(model.upstream, self._gateway.support(route), settings.unsupported)
-        return prepare(request, route.requested, target, unknown)
+        return prepare(request, route.requested, target, unknown, files)
 
     async def _collected(self, prepared: Prepared, exchange: Exchange) -> tuple[ChatReply, Finished]:
         reply: ChatReply | None = None
@@ -124,7 +127,8 @@ class _Call:
         model = answered_by(finished, exchange.served_by, self._gateway.catalogue)
         body = reply.body(Head(fresh_id(), self._created(), model), finished)
         self._facts.update(upstream=reply.told.upstream, answered_by=model)
-        await replies.send_json(self._send, body, _headers(route, reply.told_so_far))
+        told = reply.told_so_far._replace(remaining_pro=finished.remaining_pro)
+        await replies.send_json(self._send, body, _headers(route, told))
 
     async def _streamed(
         self, request: ChatRequest, prepared: Prepared, route: Route, exchange: Exchange, leaving: Leaving
@@ -162,9 +166,14 @@ class _Call:
 
     def _renderer(self, request: ChatRequest, prepared: Prepared, exchange: Exchange) -> ChatStream:
         head = Head(fresh_id(), self._created(), exchange.served_by.id)
-        told = _told(prepared, exchange)
+        told = _told(prepared, exchange)._replace(remaining_pro=self._remaining(exchange))
         self._facts.update(upstream=told.upstream)
         return ChatStream(head, told, wants_usage=request.wants_usage)
+
+    def _remaining(self, exchange: Exchange) -> int | None:
+        """As last heard: a stream's headers leave before the answer is counted."""
+        quota = self._gateway.quota
+        return quota.reading().remaining_pro if quota and exchange.served_by.upstream == "session" else None
 
     def _created(self) -> int:
         return int(self._gateway.clock.now())
@@ -189,6 +198,8 @@ def _headers(route: Route, told: Told) -> RawHeaders:
         found.append((b"x-pplx-failover", headers.safe(told.failover)))
     if told.dropped:
         found.append((b"x-pplx-dropped", headers.names(told.dropped)))
+    if told.remaining_pro is not None:
+        found.append((b"x-pplx-remaining-pro", b"%d" % told.remaining_pro))
     if told.warnings:
         found.append((b"x-pplx-warnings", headers.sentences(told.warnings)))
     return found

@@ -68,11 +68,12 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `served_model` is what answered, in the upstream's words; `substituted_by` is set if that is not what was asked for.
     `needs_input`: the upstream asks back before it goes on. `failover` is the code of the error that made another
-    upstream answer."""
+    upstream answer. `remaining_pro`: Pro searches left of the plan; left out where that is not known."""
 
     upstream: str
     served_model: str | None = None
     substituted_by: str | None = None
+    remaining_pro: int | None = None
     needs_input: bool = False
     usage_estimated: bool = False
     failover: str | None = None

@@ -1,5 +1,8 @@
 """Batches of an answer to one chat completion object."""
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from pplx_gateway.answer import Answer, Batch, Finished, ReasoningDelta, SearchStep, Sources, TextDelta
@@ -37,17 +40,8 @@ class ChatReply:
     def feed(self, batch: Batch) -> None:
         self.answer.collect(batch)
         for event in batch:
-            match event:
-                case ReasoningDelta(text):
-                    self._reasoning_parts.append(self._reasoning.thought(text))
-                case SearchStep():
-                    self._reasoning_parts.append(self._reasoning.step(event))
-                case Sources(sources):
-                    self._reasoning.found(sources)
-                case TextDelta(text) if text:
-                    self._reasoning_parts.append(self._reasoning.text_begins())
-                case _:
-                    pass
+            if reason := _REASONERS.get(type(event)):
+                self._reasoning_parts.append(reason(self._reasoning, event))
 
     def body(self, head: Head, finished: Finished) -> bytes:
         """The reply as JSON. `head.model` is what answered."""
@@ -76,3 +70,17 @@ class ChatReply:
             tool_calls=calls or msgspec.UNSET,
             reasoning_content="".join(self._reasoning_parts) or msgspec.UNSET,
         )
+
+
+def _found(reasoning: ReasoningText, event: Sources) -> str:
+    reasoning.found(event.sources)
+    return ""
+
+
+# What each event adds to the reasoning.
+_REASONERS: dict[type, Callable[[ReasoningText, Any], str]] = {
+    ReasoningDelta: lambda reasoning, event: reasoning.thought(event.text),
+    SearchStep: lambda reasoning, event: reasoning.step(event),
+    Sources: _found,
+    TextDelta: lambda reasoning, event: reasoning.text_begins() if event.text else "",
+}

@@ -220,6 +220,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     service_tier: str | None = None
     safety_identifier: str | None = None
     prompt_cache_key: str | None = None
+    truncation: Literal["auto", "disabled"] | None = None
 
     citation_marks: Literal["strip", "keep", "link"] | None = None
     source_list: Literal["off", "append"] | None = None

@@ -5,7 +5,8 @@ every upstream lives without it, and the caller is told that it was left out.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import attrgetter
+from itertools import compress, repeat
+from operator import attrgetter, is_not
 from typing import NamedTuple
 
 from pplx_gateway.capabilities import Feature, Support, Use
@@ -96,10 +97,16 @@ FIELDS: tuple[Field, ...] = (
     Field("metadata", F.METADATA, lambda r: r.metadata),
     Field("service_tier", F.SERVICE_TIER, lambda r: r.service_tier not in (None, "auto", "default")),
     Field("prompt_cache_key", F.PROMPT_CACHE_KEY, lambda r: r.prompt_cache_key),
+    Field("truncation", F.TRUNCATION, lambda r: r.truncation == "auto"),
     Field("user", None, lambda r: r.user),
     Field("store", None, lambda r: r.store),
     Field("safety_identifier", None, lambda r: r.safety_identifier),
     Field("media_response.overrides.return_videos", None, lambda r: _overrides(r, "return_videos")),
+    Field(
+        "web_search_options.user_location.timezone",
+        None,
+        lambda r: search.user_place(search.web_options(r)).timezone,
+    ),
     Field("web_search_options.search_type", None, lambda r: _options(r, "search_type")),
     Field(
         "web_search_options.image_results_enhanced_relevance",
@@ -111,14 +118,16 @@ FIELDS: tuple[Field, ...] = (
 IN_MESSAGES: dict[Feature, str] = {
     F.IMAGES_IN: "messages[].content[].image_url",
     F.FILES_IN: "messages[].content[].file",
+    F.IMAGE_ADDRESSES: "messages[].content[].image_url (an https address)",
+    F.FILE_ADDRESSES: "messages[].content[].file_url",
     F.PREFILL: "messages (the last one by the assistant)",
 }
 
 _CONTENT: dict[type, Feature] = {
     ImageContent: F.IMAGES_IN,
     FileContent: F.FILES_IN,
-    FileUrlContent: F.FILES_IN,
-    PdfUrlContent: F.FILES_IN,
+    FileUrlContent: F.FILE_ADDRESSES,
+    PdfUrlContent: F.FILE_ADDRESSES,
 }
 _OF_TOOLS = (ToolMessage, FunctionMessage)
 
@@ -126,19 +135,22 @@ _OF_TOOLS = (ToolMessage, FunctionMessage)
 def uses(request: ChatRequest) -> Iterator[Use]:
     """Everything that the request really asks for."""
     yield from _uses_of_messages(request)
-    for field, value in zip(FIELDS, _values(request), strict=True):
-        if value is not None and field.feature is not None and field.used(request):
+    for field in _given(request):
+        if field.feature is not None and field.used(request):
             yield Use(field.name, field.feature)
 
 
 def advisory(request: ChatRequest) -> tuple[str, ...]:
     """The advisory fields that the request carries."""
-    return tuple(field.name for field in _ADVISORY if field.used(request))
+    return tuple(field.name for field in _given(request) if field.feature is None and field.used(request))
 
 
-# Nearly every field is absent in nearly every request, so all are looked at in one go.
+def _given(request: ChatRequest) -> Iterator[Field]:
+    """Nearly every field is absent in nearly every request, so all are looked at in one go."""
+    return compress(FIELDS, map(is_not, _values(request), repeat(None)))
+
+
 _values = attrgetter(*(field.name.partition(".")[0] for field in FIELDS))
-_ADVISORY = tuple(field for field in FIELDS if field.feature is None)
 
 
 def markdown(supports: Mapping[str, Mapping[Feature, Support]]) -> str:
@@ -160,8 +172,11 @@ def _uses_of_messages(request: ChatRequest) -> Iterator[Use]:
     for index, message in enumerate(request.messages):
         if isinstance(message, UserMessage) and isinstance(message.content, list):
             for place, part in enumerate(message.content):
+                at = f"messages[{index}].content[{place}]"
                 if feature := _CONTENT.get(type(part)):
-                    yield Use(f"messages[{index}].content[{place}]", feature)
+                    yield Use(at, feature)
+                if isinstance(part, ImageContent) and part.image_url.url[:5].lower() != "data:":
+                    yield Use(f"{at}.image_url.url", F.IMAGE_ADDRESSES)
         elif isinstance(message, _OF_TOOLS) and not (request.tools or request.functions):
             yield Use(f"messages[{index}]", F.FUNCTIONS)
     last = request.messages[-1]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.openai import attachments
+from pplx_gateway.protocols.openai.attachments import NO_FILES, Attached
 from pplx_gateway.protocols.openai.chat_request import (
     AssistantMessage,
     CalledFunction,
@@ -35,12 +36,13 @@ from pplx_gateway.question import FunctionCall, FunctionResult, Message, Part, T
 T = TypeVar("T")
 
 
-def turns(messages: Sequence[ChatMessage]) -> tuple[Turn, ...]:
-    """Never empty. Raises InvalidRequest with the path of the part that is wrong."""
-    calls = _Calls()
+def turns(messages: Sequence[ChatMessage], attached: Attached = NO_FILES) -> tuple[Turn, ...]:
+    """Never empty. `attached` holds the files that parts name by id. Raises InvalidRequest with the path of the part
+    that is wrong."""
+    known = _Known(attached)
     found: list[Turn] = []
     for index, message in enumerate(messages):
-        found.extend(_TURNS[type(message)](message, f"messages[{index}]", calls))
+        found.extend(_TURNS[type(message)](message, f"messages[{index}]", known))
     if not found:
         raise InvalidRequest("'messages' holds no text.", param="messages")
     if isinstance(found[-1], FunctionCall):
@@ -50,10 +52,11 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[Turn, ...]:
     return tuple(found)
 
 
-class _Calls:
-    """The calls made so far, so that every result can be put to one."""
+class _Known:
+    """The caller's files, and the calls made so far, so that every result can be put to one."""
 
-    def __init__(self) -> None:
+    def __init__(self, attached: Attached) -> None:
+        self.attached = attached
         self._ids: set[str] = set()
         self._waiting: list[FunctionCall] = []
 
@@ -66,7 +69,7 @@ class _Calls:
         """An id for a call in the old form, which has none."""
         return f"call_{len(self._ids)}"
 
-    def known(self, call_id: str) -> bool:
+    def has(self, call_id: str) -> bool:
         return call_id in self._ids
 
     def take(self, name: str) -> str | None:
@@ -78,25 +81,27 @@ class _Calls:
         return None
 
 
-def _system(message: SystemMessage | DeveloperMessage, at: str, _: _Calls) -> Iterator[Turn]:
+def _system(message: SystemMessage | DeveloperMessage, at: str, _: _Known) -> Iterator[Turn]:
     parts = _text_parts(message.content, at)
     if any(part.text for part in parts):
         yield Message("system", parts)
 
 
-def _user(message: UserMessage, at: str, _: _Calls) -> Iterator[Turn]:
+def _user(message: UserMessage, at: str, known: _Known) -> Iterator[Turn]:
     content = message.content
     if isinstance(content, str):
         parts: tuple[Part, ...] = (TextPart(content),)
     else:
         pieces = _present(content, at)
-        parts = tuple(_PARTS[type(piece)](piece, f"{at}.content[{index}]") for index, piece in enumerate(pieces))
+        parts = tuple(
+            _PARTS[type(piece)](piece, f"{at}.content[{index}]", known.attached) for index, piece in enumerate(pieces)
+        )
     if all(isinstance(part, TextPart) and not part.text for part in parts):
         raise InvalidRequest(f"'{at}.content' is empty.", param=f"{at}.content")
     yield Message("user", parts)
 
 
-def _assistant(message: AssistantMessage, at: str, calls: _Calls) -> Iterator[Turn]:
+def _assistant(message: AssistantMessage, at: str, known: _Known) -> Iterator[Turn]:
     if message.content is None and not message.tool_calls and not message.function_call:
         raise InvalidRequest(f"'{at}.content' may be null only beside 'tool_calls'.", param=f"{at}.content")
     parts = _text_parts(message.content, at) if message.content is not None else ()
@@ -104,25 +109,25 @@ def _assistant(message: AssistantMessage, at: str, calls: _Calls) -> Iterator[Tu
         yield Message("assistant", parts)
     for call in message.tool_calls or ():
         function = call.function
-        yield calls.add(FunctionCall(call.id, function.name, function.arguments, call.thought_signature))
+        yield known.add(FunctionCall(call.id, function.name, function.arguments, call.thought_signature))
     if message.function_call:
-        yield calls.add(_old_call(message.function_call, calls))
+        yield known.add(_old_call(message.function_call, known))
 
 
-def _old_call(call: CalledFunction, calls: _Calls) -> FunctionCall:
-    return FunctionCall(calls.invent_id(), call.name, call.arguments)
+def _old_call(call: CalledFunction, known: _Known) -> FunctionCall:
+    return FunctionCall(known.invent_id(), call.name, call.arguments)
 
 
-def _tool(message: ToolMessage, at: str, calls: _Calls) -> Iterator[Turn]:
-    if not calls.known(message.tool_call_id):
+def _tool(message: ToolMessage, at: str, known: _Known) -> Iterator[Turn]:
+    if not known.has(message.tool_call_id):
         where = f"{at}.tool_call_id"
         raise InvalidRequest(f"'{where}' answers no call of an earlier assistant message.", param=where)
     parts = _text_parts(message.content, at)
     yield FunctionResult(message.tool_call_id, "".join(part.text for part in parts))
 
 
-def _function(message: FunctionMessage, at: str, calls: _Calls) -> Iterator[Turn]:
-    call_id = calls.take(message.name)
+def _function(message: FunctionMessage, at: str, known: _Known) -> Iterator[Turn]:
+    call_id = known.take(message.name)
     if call_id is None:
         raise InvalidRequest(f"'{at}.name' answers no call of an earlier assistant message.", param=f"{at}.name")
     yield FunctionResult(call_id, "".join(part.text for part in _text_parts(message.content, at)))
@@ -151,14 +156,14 @@ def _address(address: Any) -> str:
     return address if isinstance(address, str) else address.url
 
 
-def _refuse(what: str) -> Callable[[object, str], Part]:
-    def refuse(_: object, at: str) -> Part:
+def _refuse(what: str) -> Callable[[object, str, Attached], Part]:
+    def refuse(_: object, at: str, __: Attached) -> Part:
         raise InvalidRequest(f"'{at}': {what}. What works: text, image_url, file.", param=f"{at}.type")
 
     return refuse
 
 
-_TURNS: dict[type, Callable[[Any, str, _Calls], Iterator[Turn]]] = {
+_TURNS: dict[type, Callable[[Any, str, _Known], Iterator[Turn]]] = {
     SystemMessage: _system,
     DeveloperMessage: _system,
     UserMessage: _user,
@@ -167,14 +172,14 @@ _TURNS: dict[type, Callable[[Any, str, _Calls], Iterator[Turn]]] = {
     FunctionMessage: _function,
 }
 
-_PARTS: dict[type, Callable[[Any, str], Part]] = {
-    TextContent: lambda piece, _: TextPart(piece.text),
-    ImageContent: lambda piece, at: attachments.image(piece.image_url.url, f"{at}.image_url.url"),
-    FileContent: lambda piece, at: attachments.document(piece.file, f"{at}.file"),
-    FileUrlContent: lambda piece, at: attachments.document_address(
+_PARTS: dict[type, Callable[[Any, str, Attached], Part]] = {
+    TextContent: lambda piece, _, __: TextPart(piece.text),
+    ImageContent: lambda piece, at, _: attachments.image(piece.image_url.url, f"{at}.image_url.url"),
+    FileContent: lambda piece, at, attached: attachments.document(piece.file, f"{at}.file", attached),
+    FileUrlContent: lambda piece, at, _: attachments.document_address(
         _address(piece.file_url), piece.file_name, f"{at}.file_url"
     ),
-    PdfUrlContent: lambda piece, at: attachments.document_address(
+    PdfUrlContent: lambda piece, at, _: attachments.document_address(
         _address(piece.pdf_url), piece.file_name, f"{at}.pdf_url"
     ),
     AudioContent: _refuse("audio is not heard by any upstream"),

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from pplx_gateway.capabilities import Feature, Policy, Support, settle
+from pplx_gateway.capabilities import Feature, Policy, Support, by_address, settle
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.openai import fields, messages, search, tools
+from pplx_gateway.protocols.openai.attachments import NO_FILES, Attached
 from pplx_gateway.protocols.openai.chat_request import ChatRequest, JsonObject, JsonSchema
 from pplx_gateway.question import (
     Effort,
@@ -18,6 +19,7 @@ from pplx_gateway.question import (
     JsonSchemaFormat,
     Message,
     OutputFormat,
+    Part,
     Question,
     Sampling,
     Turn,
@@ -26,7 +28,7 @@ from pplx_gateway.question import (
 F = Feature
 
 # Their neutral values pass everywhere, and reach only an upstream that honours them.
-_WITH_NEUTRAL_VALUES = (F.TEMPERATURE, F.TOP_P, F.SERVICE_TIER)
+_WITH_NEUTRAL_VALUES = (F.TEMPERATURE, F.TOP_P, F.SERVICE_TIER, F.TRUNCATION)
 _LONGEST_NAME = 64
 _MOST_HINTS = 8
 
@@ -47,9 +49,12 @@ class Target(NamedTuple):
     policy: Policy
 
 
-def prepare(request: ChatRequest, model: str, target: Target, unknown: tuple[str, ...] = ()) -> Prepared:
-    """`unknown` are the body's keys that ChatRequest does not know. Raises InvalidRequest and its kinds."""
-    question, warnings = _question(request, model)
+def prepare(
+    request: ChatRequest, model: str, target: Target, unknown: tuple[str, ...] = (), attached: Attached = NO_FILES
+) -> Prepared:
+    """`unknown` are the body's keys that ChatRequest does not know, `attached` the files that its messages name by id.
+    Raises InvalidRequest and its kinds."""
+    question, warnings = _question(request, model, attached)
     settlement = settle(fields.uses(request), target.support, target.policy, target.upstream)
     for feature in settlement.without:
         question = _WITHOUT.get(feature, _unchanged)(question)
@@ -65,13 +70,14 @@ def prepare(request: ChatRequest, model: str, target: Target, unknown: tuple[str
     return Prepared(question, settlement.dropped + fields.advisory(request) + unknown, tuple(warnings))
 
 
-def _question(request: ChatRequest, model: str) -> tuple[Question, list[str]]:
+def _question(request: ChatRequest, model: str, attached: Attached) -> tuple[Question, list[str]]:
     offer = tools.offer(request)
     asked = search.search(request)
     warnings = list(asked.warnings)
     question = Question(
         model=model,
-        turns=messages.turns(request.messages),
+        turns=messages.turns(request.messages, attached),
+        streamed=bool(request.stream),
         effort=_effort(request, warnings),
         search=asked.search,
         functions=offer.functions,
@@ -82,6 +88,7 @@ def _question(request: ChatRequest, model: str) -> tuple[Question, list[str]]:
         metadata=request.metadata or None,
         service_tier=request.service_tier,
         prompt_cache_key=request.prompt_cache_key,
+        truncation=request.truncation,
         citation_marks=request.citation_marks,
         source_list=request.source_list,
     )
@@ -189,11 +196,13 @@ def _set(**changes: object) -> Callable[[Question], Question]:
     return lambda question: msgspec.structs.replace(question, **changes)
 
 
-def _without_parts(kind: type[ImagePart | FilePart]) -> Callable[[Question], Question]:
+def _without_parts(
+    kind: type[ImagePart | FilePart], such: Callable[[Part], bool] = lambda _: True
+) -> Callable[[Question], Question]:
     def stripped(turn: Turn) -> Turn:
         if not isinstance(turn, Message):
             return turn
-        return Message(turn.role, tuple(part for part in turn.parts if not isinstance(part, kind)))
+        return Message(turn.role, tuple(part for part in turn.parts if not (isinstance(part, kind) and such(part))))
 
     def change(question: Question) -> Question:
         turns = tuple(map(stripped, question.turns))
@@ -226,6 +235,8 @@ _WITHOUT: dict[Feature, Callable[[Question], Question]] = {
     F.EFFORT: _set(effort=None),
     F.IMAGES_IN: _without_parts(ImagePart),
     F.FILES_IN: _without_parts(FilePart),
+    F.IMAGE_ADDRESSES: _without_parts(ImagePart, by_address),
+    F.FILE_ADDRESSES: _without_parts(FilePart, by_address),
     F.SEARCH_OFF: _search(enabled=None),
     F.SOURCE_CHOICE: _search(sources=()),
     F.DOMAINS: _search(domains=()),
@@ -243,5 +254,6 @@ _WITHOUT: dict[Feature, Callable[[Question], Question]] = {
     F.METADATA: _set(metadata=None),
     F.SERVICE_TIER: _set(service_tier=None),
     F.PROMPT_CACHE_KEY: _set(prompt_cache_key=None),
+    F.TRUNCATION: _set(truncation=None),
     F.PREFILL: _without_prefill,
 }

@@ -17,13 +17,15 @@ class Head(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What is known before the answer comes. `show_steps`: the caller sees the upstream's search steps as reasoning."""
+    """What is known before the answer comes. `show_steps`: the caller sees the upstream's search steps as reasoning.
+    `remaining_pro`: searches left of the plan as last heard."""
 
     upstream: str
     show_steps: bool = False
     dropped: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     failover: str | None = None
+    remaining_pro: int | None = None
 
 
 def fresh_id() -> str:
@@ -41,6 +43,7 @@ def extension(told: Told, answer: Answer, finished: Finished) -> Extension:
         upstream=told.upstream,
         served_model=finished.served_model,
         substituted_by=finished.substituted_by,
+        remaining_pro=finished.remaining_pro,
         needs_input=finished.needs_input,
         usage_estimated=bool(finished.usage and finished.usage.estimated),
         failover=told.failover,

@@ -128,6 +128,12 @@ def web_options(request: ChatRequest) -> WebSearchOptions:
     return options[0]
 
 
+def user_place(options: WebSearchOptions) -> Place:
+    """`user_location`, with or without OpenAI's inner `approximate`."""
+    location = options.user_location or UserLocation()
+    return location.approximate or location
+
+
 def wants_images(request: ChatRequest) -> bool:
     overrides = request.media_response.overrides if request.media_response else None
     return bool(request.return_images or (overrides and overrides.return_images))
@@ -229,9 +235,7 @@ def _in_order(after: date | None, before: date | None, param: str) -> None:
 
 def _location(request: ChatRequest, options: WebSearchOptions, warnings: list[str]) -> Location | None:
     """The place of `web_search_options`, filled up by the top-level fields."""
-    place: Place = options.user_location or Place()
-    if isinstance(place, UserLocation) and place.approximate:
-        place = place.approximate
+    place = user_place(options)
     if place.timezone:
         warnings.append("web_search_options.user_location: timezone has no effect and was left out.")
     found = Location(

@@ -45,6 +45,7 @@ _RESPONSE = Shape(Response)
 _INCOMPLETE = Shape(IncompleteDetails)
 _ITEM = Shape(Item)
 _PART = Shape(ContentPart)
+_CONTENT = msgspec.json.Decoder(list[ContentPart])
 _PARTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 _decode_delta = _DELTA.decoder.decode
@@ -235,6 +236,8 @@ class Assembly:
         return "tool_calls" if self._called else "stop"
 
     def _find(self, item: Item, raw: msgspec.Raw, batch: Batch) -> None:
+        if self._findings.repeated(raw):
+            return
         batch += self._findings.queries(item.queries)
         match item.type:
             case "search_results":
@@ -295,7 +298,14 @@ def _segment(event: OutputTextDelta | OutputTextDone) -> Segment:
 
 def _texts(item: Item) -> list[str]:
     """The text parts of a message, whose content is a list of parts or, in other dialects, a string."""
-    content = value_of(item.content)
+    try:
+        parts = _CONTENT.decode(item.content)
+    except (msgspec.DecodeError, RecursionError):
+        return _odd_texts(value_of(item.content))
+    return [part.text for part in parts if part.text is not None]
+
+
+def _odd_texts(content: object) -> list[str]:
     if isinstance(content, str):
         return [content]
     parts = _PARTS.decode(msgspec.json.encode(content)) if isinstance(content, list) else []

@@ -3,6 +3,7 @@
 The same things come as reasoning events, as finished items and in the final response; each is told once.
 """
 
+import hashlib
 from collections.abc import Iterable
 
 import msgspec
@@ -21,6 +22,7 @@ from pplx_gateway.upstreams.api.events import (
 _RESULT = Shape(SearchResult)
 _PAGE = Shape(PageContent)
 _IMAGE = Shape(ImageResult)
+_BLANK = Source(id=0, url="")
 
 
 class Findings:
@@ -34,7 +36,15 @@ class Findings:
         self._pages: set[str] = set()
         self._images: set[str] = set()
         self._natives: set[bytes] = set()
+        self._items: set[bytes] = set()
         self._thought = ""
+
+    def repeated(self, item: msgspec.Raw) -> bool:
+        """True for an item that came before, byte by byte, as the final response repeats them."""
+        digest = hashlib.blake2b(item, digest_size=16).digest()
+        known = digest in self._items
+        self._items.add(digest)
+        return known
 
     def thought(self, text: str | None) -> Batch:
         if not text or text == self._thought:
@@ -111,15 +121,15 @@ def _number(identity: int | str | None) -> int | None:
 
 def _merged(known: Source | None, number: int, result: SearchResult) -> Source:
     """A repetition may be poorer than what came before: it adds and corrects, but does not blank."""
-    old = known if known and known.url == result.url else None
+    old = known if known and known.url == result.url else _BLANK
     return Source(
         id=number,
         url=result.url or "",
-        title=result.title or (old.title if old else ""),
-        snippet=result.snippet or (old.snippet if old else ""),
-        date=result.date or (old.date if old else None),
-        last_updated=result.last_updated or (old.last_updated if old else None),
-        kind=result.source or (old.kind if old else "web"),
+        title=result.title or old.title,
+        snippet=result.snippet or old.snippet,
+        date=result.date or old.date,
+        last_updated=result.last_updated or old.last_updated,
+        kind=result.source or old.kind,
     )
 
 

@@ -5,6 +5,7 @@ The API refuses a request for one unknown key at any depth, so every key here is
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from operator import attrgetter
 
 import msgspec
 
@@ -15,6 +16,7 @@ from pplx_gateway.question import (
     FunctionResult,
     FunctionTool,
     ImagePart,
+    Location,
     Message,
     Part,
     Search,
@@ -126,7 +128,12 @@ def image_search_tool(search: Search) -> Fields:
 
 def is_narrowed(search: Search) -> bool:
     """True if any option of the web_search tool is set."""
-    return len(web_search_tool(search)) > 1
+    return any(_options(search)) or search.location not in (None, Location())
+
+
+_options = attrgetter(
+    *("max_results", "context_size", "domains", "recency", "after", "before", "updated_after", "updated_before")
+)
 
 
 def _filters(search: Search) -> Fields:

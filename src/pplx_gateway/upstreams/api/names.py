@@ -23,15 +23,9 @@ class Names:
     """`used` are the names of one question, offered or called before. Two of them never meet under one sent name."""
 
     def __init__(self, used: Iterable[str]) -> None:
-        taken = {*used, *RESERVED}
-        self._sent: dict[str, str] = {}
-        for name in sorted(RESERVED.intersection(taken)):
-            sent = PREFIX + name
-            while sent in taken:
-                sent = PREFIX + sent
-            taken.add(sent)
-            self._sent[name] = sent
-        self._own = {sent: name for name, sent in self._sent.items()}
+        taken = set(used)
+        self._sent = _USUAL if taken.isdisjoint(_USUAL.values()) else _around(taken)
+        self._own = {self._sent[name]: name for name in RESERVED & taken}
 
     def sent(self, name: str) -> str:
         """The name that goes upstream."""
@@ -40,3 +34,16 @@ class Names:
     def own(self, name: str) -> str:
         """The caller's name for one that came back."""
         return self._own.get(name, name)
+
+
+_USUAL = {name: PREFIX + name for name in sorted(RESERVED)}
+
+
+def _around(taken: set[str]) -> dict[str, str]:
+    sent: dict[str, str] = {}
+    for name, usual in _USUAL.items():
+        other = usual
+        while other in taken or other in sent.values():
+            other = PREFIX + other
+        sent[name] = other
+    return sent

@@ -23,11 +23,13 @@ MAX_PAGE_BYTES = 65536
 
 _HEAD = msgspec.json.Decoder(Head)
 _TYPE_FIRST = b'{"type":"'
+_TYPE_AT = len(_TYPE_FIRST)
 _PINGS = frozenset((b"", b"keepalive", b"ping", b"heartbeat"))
 _BRACE = ord("{")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Handler = Callable[[Assembly, bytes, Batch], None]
+Taker = Callable[["Reader", bytes, Batch], None]
 
 
 def _silent(method: Callable[[Assembly, bytes], None]) -> Handler:
@@ -77,7 +79,7 @@ class Reader:
         self._warnings = warnings
         self._seen = False
         self._started = False
-        self._feed: Callable[[bytes, Batch], None] = self._first_bytes
+        self._take: Taker = Reader._first_bytes  # no bound method, which would be a cycle and wait for the collector
         self._events = EventReader()
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -99,7 +101,7 @@ class Reader:
         """The events that `data` completes, often none."""
         self.active = False
         batch: Batch = []
-        self._feed(data, batch)
+        self._take(self, data, batch)
         if self.active and not self._started:
             self._seen = True
             self._begin(batch)
@@ -122,7 +124,7 @@ class Reader:
     def resume(self) -> None:
         """What is fed from now on is another stream of the same run."""
         self._assembly.resume()
-        self._feed = self._first_bytes
+        self._take = Reader._first_bytes
         self._events = EventReader()
         self._held = []
         self._held_bytes = 0
@@ -142,8 +144,8 @@ class Reader:
         if _BYTE_ORDER_MARK.startswith(head):
             self._held.append(head)
             return
-        self._feed = self._hold_all if head[:1] in (b"{", b"<") else self._read_events
-        self._feed(head, batch)
+        self._take = Reader._hold_all if head[:1] in (b"{", b"<") else Reader._read_events
+        self._take(self, head, batch)
 
     def _hold_all(self, data: bytes, _: Batch) -> None:
         self._held.append(data)
@@ -167,10 +169,13 @@ class Reader:
             self.active = True
             self._assembly.error(payload)
             return
-        if payload[0] != _BRACE:
+        if payload.startswith(_TYPE_FIRST):  # as nearly all do
+            kind = payload[_TYPE_AT : payload.find(b'"', _TYPE_AT)]
+        elif payload[0] == _BRACE:
+            kind = _type_of(payload)
+        else:
             self._no_object(payload.strip(), batch)
             return
-        kind = _type_of(payload)
         handler = _HANDLERS.get(kind)
         if handler is not None:
             self.active = True
@@ -186,9 +191,9 @@ class Reader:
             self._event("", payload, batch)
 
     def _close(self, batch: Batch) -> None:
-        if self._feed == self._hold_all:
+        if self._take is Reader._hold_all:
             self._close_whole(b"".join(self._held), batch)
-        elif self._feed == self._read_events:
+        elif self._take is Reader._read_events:
             with suppress(NotJson, UpstreamError):  # the last event is cut in two: the end came too early
                 for name, payload in self._events.close():
                     self._event(name, payload, batch)
@@ -215,10 +220,7 @@ class Reader:
 
 
 def _type_of(payload: bytes) -> bytes:
-    """The value of `type`, b"" if there is none. Most payloads begin with it."""
-    if payload.startswith(_TYPE_FIRST):
-        start = len(_TYPE_FIRST)
-        return payload[start : payload.find(b'"', start)]
+    """The value of `type`, b"" if there is none."""
     try:
         kind = _HEAD.decode(payload).type
     except (msgspec.DecodeError, RecursionError):

@@ -145,6 +145,7 @@ def _advice(question: Question, warnings: list[str]) -> Fields:
         "metadata": _metadata(question.metadata),
         "service_tier": _service_tier(question.service_tier, warnings),
         "prompt_cache_key": question.prompt_cache_key,
+        "truncation": question.truncation,
         "language_preference": _language(question.search.language, warnings),
     }
     return {key: value for key, value in fields.items() if value is not None}

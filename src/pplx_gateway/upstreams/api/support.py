@@ -26,6 +26,8 @@ _BARE: Mapping[Feature, Support] = {
     Feature.EFFORT: Support.HONOURED,
     Feature.IMAGES_IN: Support.HONOURED,
     Feature.FILES_IN: Support.HONOURED,
+    Feature.IMAGE_ADDRESSES: Support.HONOURED,
+    Feature.FILE_ADDRESSES: Support.HONOURED,
     Feature.SEARCH_OFF: Support.HONOURED,
     # finance has a tool of its own; for academic and social the answer carries a warning (tools.py)
     Feature.SOURCE_CHOICE: Support.HONOURED,
@@ -44,6 +46,7 @@ _BARE: Mapping[Feature, Support] = {
     Feature.METADATA: Support.HONOURED,
     Feature.SERVICE_TIER: Support.HONOURED,
     Feature.PROMPT_CACHE_KEY: Support.HONOURED,
+    Feature.TRUNCATION: Support.HONOURED,
     Feature.PREFILL: Support.HONOURED,
 }
 

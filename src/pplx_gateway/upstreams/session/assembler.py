@@ -287,4 +287,5 @@ class Assembler:
             read_write_token=envelope.read_write_token,
             context_uuid=envelope.context_uuid,
             model=self._asked.model,
+            attachments=self._asked.attachments,
         )

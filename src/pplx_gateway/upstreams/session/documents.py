@@ -30,12 +30,14 @@ Key = tuple[str, str]
 
 
 class Documents:
-    """One document for each usage and field. After a patch that does not fit, a document waits until it comes whole."""
+    """One document for each usage and field. After a patch that does not fit, a document waits until it comes whole.
+
+    A whole document is kept as bytes: parsed it takes several times the room, and few are ever patched."""
 
     def __init__(self, oddities: Oddities) -> None:
         self._oddities = oddities
-        self._documents: dict[Key, Any] = {}
-        self._raw: dict[Key, Raw] = {}
+        self._wholes: dict[Key, Raw] = {}
+        self._changed: dict[Key, Any] = {}  # by patches, or made of nothing else
         self._dirty: set[Key] = set()
 
     def take(self, usage: str, block: Block) -> tuple[str, Any] | None:
@@ -57,27 +59,32 @@ class Documents:
 
     def _whole(self, key: Key, payload: Raw) -> tuple[str, Any] | None:
         """Blocks are repeated in frame after frame: equal bytes are not decoded again."""
-        if self._raw.get(key) == payload:
+        if self._wholes.get(key) == payload:
             return None
-        self._raw[key] = payload
+        self._wholes[key] = payload.copy()  # itself it would keep the whole event
+        self._changed.pop(key, None)
         self._dirty.discard(key)
-        document = self._documents[key] = parse(payload, halves=key[1] == WORKFLOW)
-        return key[1], document
+        return key[1], _document(key, payload)
 
     def _patched(self, key: Key, patches: Sequence[Patch]) -> tuple[str, Any] | None:
-        self._raw.pop(key, None)
+        if (whole := self._wholes.pop(key, None)) is not None:
+            self._changed[key] = _document(key, whole)
         for patch in patches:
             if patch.path == "" and patch.op != "remove":
                 self._dirty.discard(key)
             if key in self._dirty:
                 continue
             try:
-                self._documents[key] = apply(self._documents.get(key), patch)
+                self._changed[key] = apply(self._changed.get(key), patch)
             except BadPatch:
                 self._oddities.note("bad_patch")
                 self._dirty.add(key)
         if key in self._dirty:
             return None
-        document = self._documents.get(key)
+        document = self._changed.get(key)
         halves = SLOW in self._oddities.counts and key[1] != WORKFLOW
         return key[1], whole_value(document) if halves else document
+
+
+def _document(key: Key, payload: Raw) -> Any:
+    return parse(payload, halves=key[1] == WORKFLOW)

@@ -27,7 +27,21 @@ class FreeTierLimited(QuotaExhausted):
     """The free quota is gone, or nobody is signed in: the site says the same for both."""
 
 
+class UploadsExhausted(QuotaExhausted):
+    """The plan's quota of uploads is gone, which says nothing about its searches."""
+
+
 class SignInAsked(UpstreamError):
     """The site asked to sign in, in place of an answer."""
 
     retry = False
+
+
+class AttachmentRefused(UpstreamError):
+    """The site does not take an attachment, or cannot read it; a repeat would not help. Nothing was asked."""
+
+    retry = False
+
+
+class CookieOutdated(UpstreamError):
+    """The answer is a stranger's because the question went out with a cookie that was renewed meanwhile."""

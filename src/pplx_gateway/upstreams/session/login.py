@@ -1,80 +1,81 @@
-"""Is the session signed in? Asked of the site at most once in an interval (docs/wire-session.md 3).
+"""Is the session signed in? The site's own word on one token (docs/wire-session.md 3).
 
-An expired cookie is not refused: the answer is anonymous and weaker. So signs in answers lead here, and here alone is
-decided. Only a 200 with an empty object means expired; a challenge, a 5xx or a page means unknown, and unknown blames
-nobody.
+An expired cookie is not refused anywhere: the answer is anonymous and weaker. So signs in answers lead here, and here
+alone is decided. Only an empty session means expired; a challenge, an outage or a page blames nobody.
 """
 
-import asyncio
-from typing import Literal
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from pplx_gateway.clock import Clock
-from pplx_gateway.errors import SessionExpired, UpstreamError
+from pplx_gateway.catalogue import Tier
+from pplx_gateway.errors import UpstreamError
+from pplx_gateway.settings import Secret
+from pplx_gateway.standing import State
 from pplx_gateway.transport.exchange import Incoming, Outgoing
-from pplx_gateway.upstreams.session.cookies import Credentials
+from pplx_gateway.upstreams.session.cookies import cookie_of, renewed_token
 from pplx_gateway.upstreams.session.frames import parse
 from pplx_gateway.upstreams.session.headers import page_headers
-from pplx_gateway.upstreams.session.options import LOOKUP_TIMEOUTS, SessionOptions
-from pplx_gateway.upstreams.session.refusals import EXPIRED
+from pplx_gateway.upstreams.session.options import SessionOptions
+from pplx_gateway.upstreams.session.refusals import Page
 from pplx_gateway.upstreams.session.way_out import WayOut
 
 SESSION_PATH = "/api/auth/session"
 
-LoginState = Literal["valid", "expired", "unknown"]
+_TIER_FIELDS = ("subscription_tier", "payment_tier", "subscription_status")
+_NO_PLAN = frozenset({"", "none", "free"})
+
+
+class Verdict(NamedTuple):
+    """`renewed` is the token by which the site replaced the one that was asked about."""
+
+    state: State
+    tier: Tier | None = None
+    renewed: Secret | None = None
 
 
 class Login:
-    def __init__(self, way_out: WayOut, clock: Clock, credentials: Credentials, options: SessionOptions) -> None:
+    def __init__(self, way_out: WayOut, options: SessionOptions) -> None:
         self._way_out = way_out
-        self._clock = clock
-        self._credentials = credentials
         self._options = options
-        self._lock = asyncio.Lock()
-        self._state: LoginState = "unknown"
-        self._asked_at: float | None = None
-        self._version = credentials.version
 
-    @property
-    def known_expired(self) -> bool:
-        """True while a check of this very cookie, not older than the interval, found nobody signed in."""
-        return self._fresh and self._state == "expired"
-
-    async def state(self) -> LoginState:
-        """Asks the site if the last answer is older than the interval, or belongs to an older cookie."""
-        async with self._lock:
-            if not self._fresh:
-                self._state = await self._ask()
-                self._asked_at = self._clock.monotonic()
-                self._version = self._credentials.version
-            return self._state
-
-    async def require(self) -> None:
-        """Raises SessionExpired if nobody is signed in."""
-        if await self.state() == "expired":
-            raise SessionExpired(EXPIRED)
-
-    @property
-    def _fresh(self) -> bool:
-        if self._asked_at is None or self._version != self._credentials.version:
-            return False
-        return self._clock.monotonic() - self._asked_at < self._options.login_interval_seconds
-
-    async def _ask(self) -> LoginState:
+    async def ask(self, token: Secret) -> Verdict:
+        """Never raises an UpstreamError: that is a verdict, too."""
         url = self._options.origin + SESSION_PATH
-        headers = page_headers(self._options, url, "session", self._credentials.cookie(), accept="application/json")
-        outgoing = Outgoing(method="GET", url=url, headers=headers, timeouts=LOOKUP_TIMEOUTS)
+        headers = page_headers(self._options, url, "session", cookie_of(token), accept="application/json")
+        outgoing = Outgoing(method="GET", url=url, headers=headers, timeouts=self._options.lookup_timeouts)
         try:
             incoming = await self._way_out.request(outgoing)
         except UpstreamError:
-            return "unknown"
-        state = _state(incoming)
-        if state == "valid":
-            await self._credentials.adopt(incoming.headers)
-        return state
+            return Verdict("unknown")
+        return _verdict(incoming)
 
 
-def _state(incoming: Incoming) -> LoginState:
-    body = parse(incoming.body) if incoming.status == 200 else None
+def _verdict(incoming: Incoming) -> Verdict:
+    page = Page(incoming.status, incoming.headers, incoming.body)
+    if page.challenge or (page.status == 403 and page.html):
+        return Verdict("blocked")
+    if page.status != 200 or page.html:
+        return Verdict("unknown")
+    body = parse(incoming.body)
+    if incoming.body.strip() == b"null":  # newer releases of NextAuth say so
+        return Verdict("expired")
     if not isinstance(body, dict):
-        return "unknown"
-    return "valid" if body.get("user") else "expired"
+        return Verdict("unknown")
+    user = body.get("user")
+    if not user:
+        return Verdict("expired")
+    return Verdict("valid", tier_of(user) if isinstance(user, dict) else None, renewed_token(incoming.headers))
+
+
+def tier_of(user: Mapping[str, Any]) -> Tier | None:
+    """The plan of the session's user; None where the site says nothing that is understood. Compound names count by
+    their words (`enterprise_pro`)."""
+    tier, payment, status = (str(user.get(name) or "").lower() for name in _TIER_FIELDS)
+    words = set(re.split(r"[^a-z]+", f"{tier} {payment}"))
+    if "max" in words:
+        return "max"
+    if "pro" in words or (status in ("active", "trialing") and payment == "paid"):
+        return "pro"
+    told = any(name in user for name in _TIER_FIELDS[:2])
+    return "free" if told and words <= _NO_PLAN else None

@@ -25,7 +25,13 @@ class SessionOptions(msgspec.Struct, frozen=True, kw_only=True):
     system_prompts: Mode = "whitelist"
     timeouts: Timeouts = Timeouts()
     research_seconds: float = 900.0
+    # The session's life: a check is trusted until the next one is due (`keepalive`), one that brought no clear word for
+    # the `login_interval`; a first answer waits for its check for `hold` at most.
+    keepalive_seconds: float = 6 * 3600.0
     login_interval_seconds: float = 300.0
+    hold_seconds: float = 10.0
+    lookup_timeouts: Timeouts = LOOKUP_TIMEOUTS
+    cookie_max_age_seconds: float = 168 * 3600.0
 
     @property
     def origin(self) -> str:

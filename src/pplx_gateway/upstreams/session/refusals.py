@@ -29,7 +29,8 @@ BLOCKED = (
 )
 EXPIRED = (
     "The Perplexity session is not signed in any more. Sign in at perplexity.ai in a browser, copy the cookie "
-    "__Secure-next-auth.session-token, and set it as PPLX_COOKIE."
+    "__Secure-next-auth.session-token, and give it to the gateway: scripts/inject-cookie or POST /admin/refresh-cookie "
+    "while it runs, or PPLX_COOKIE before it starts."
 )
 
 PAGE_BYTES = 64 << 10

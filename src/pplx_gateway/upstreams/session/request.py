@@ -10,13 +10,17 @@ from pplx_gateway.answer import Warned
 from pplx_gateway.catalogue import Model, SessionRoute
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.question import Location, Message, Question, Search
+from pplx_gateway.upstreams.session.formats import TRIED, format_instruction
+from pplx_gateway.upstreams.session.lobehub import reduce
 from pplx_gateway.upstreams.session.options import SessionOptions
-from pplx_gateway.upstreams.session.prompts import prompt
+from pplx_gateway.upstreams.session.prompts import Prompt, PromptFiles
+from pplx_gateway.upstreams.session.prompts import prompt as select
 from pplx_gateway.upstreams.session.threads import Handle
-from pplx_gateway.upstreams.session.transcript import Turn, transcript
+from pplx_gateway.upstreams.session.transcript import Attachment, Transcript, Turn, transcript
 
 ASK_PATH = "/rest/sse/perplexity_ask"
 QUERY_LIMIT_CHARACTERS = 96_000
+MOST_ATTACHMENTS = 30
 
 _SOURCES = {"web": ("web",), "academic": ("scholar",), "social": ("social",), "finance": ("edgar", "finance")}
 # Clients disagree about the case: the two maintained ones send capitals, `hour` is only known in small letters.
@@ -24,25 +28,56 @@ _RECENCY = {"hour": "hour", "day": "DAY", "week": "WEEK", "month": "MONTH", "yea
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to be sent. `query_characters` is the length of what is really sent; `id` names the request."""
+    """One request to be sent; `id` names it. `unsent` must be uploaded before, and their addresses put to
+    `attachments`, where those of the thread so far are already."""
 
     id: str
     preference: str
-    body: bytes
-    query_characters: int
+    query: str
+    params: dict[str, Any]
+    attachments: tuple[str, ...] = ()
+    unsent: tuple[Attachment, ...] = ()
     followup: bool = False
     warnings: tuple[Warned, ...] = ()
+
+    @property
+    def query_characters(self) -> int:
+        """The length of what is really sent."""
+        return len(self.query)
+
+    @property
+    def body(self) -> bytes:
+        return msgspec.json.encode({"query_str": self.query, "params": self.params | {"attachments": self.attachments}})
 
     def __repr__(self) -> str:
         return f"Ask(preference={self.preference!r}, query_characters={self.query_characters})"
 
 
 def compose(
-    question: Question, model: Model, options: SessionOptions, *, new_uuid: Callable[[], UUID], handle: Handle | None
+    question: Question,
+    model: Model,
+    options: SessionOptions,
+    *,
+    new_uuid: Callable[[], UUID],
+    handle: Handle | None,
+    prompts: PromptFiles | None = None,
 ) -> Ask:
     """The request for `question`; with a `handle` only its last turn is sent. Raises InvalidRequest."""
     route = route_of(model)
-    query, warnings = _query(question, options, handle)
+    prompts = prompts or PromptFiles()
+    lobe = reduce(question)
+    question = lobe.question if lobe else question
+    told = transcript(question)
+    if len(told.attachments) > MOST_ATTACHMENTS:
+        raise InvalidRequest(
+            f"The conversation has {len(told.attachments)} attachments; Perplexity takes at most {MOST_ATTACHMENTS}.",
+            param="messages",
+        )
+    prompt = _lobe_prompt(lobe.left_out, prompts) if lobe else _prompt(told, options, prompts)
+    instruction = format_instruction(question.format)
+    if instruction:
+        prompt = Prompt((*prompt.instructions, instruction), prompt.warning)
+    query, warnings = _query(question, told, prompt, handle)
     if len(query) > QUERY_LIMIT_CHARACTERS:
         raise InvalidRequest(
             f"The conversation has {len(query)} characters as sent; Perplexity takes at most {QUERY_LIMIT_CHARACTERS}.",
@@ -63,7 +98,6 @@ def compose(
         "frontend_uuid": identity,
         **_place(handle, new_uuid),
         "prompt_source": "user",
-        "attachments": [],
         "use_schematized_api": True,
         "send_back_text_in_streaming_api": False,
         "supported_block_use_cases": _use_cases(question, model),
@@ -76,10 +110,12 @@ def compose(
     return Ask(
         id=identity,
         preference=preference,
-        body=msgspec.json.encode({"query_str": query, "params": params}),
-        query_characters=len(query),
+        query=query,
+        params=params,
+        attachments=handle.attachments if handle else (),
+        unsent=told.turns[-1].attachments if handle else told.attachments,
         followup=handle is not None,
-        warnings=(*warnings, *unplaced),
+        warnings=(*warnings, *unplaced, *((TRIED,) if instruction else ())),
     )
 
 
@@ -93,12 +129,25 @@ def preference_of(question: Question, route: SessionRoute) -> str:
     return route.thinking_id if question.thinking and route.thinking_id else route.upstream_id
 
 
-def _query(question: Question, options: SessionOptions, handle: Handle | None) -> tuple[str, tuple[Warned, ...]]:
+def _prompt(told: Transcript, options: SessionOptions, prompts: PromptFiles) -> Prompt:
+    return select(told.instructions, options.system_prompts, prompts.whitelist())
+
+
+def _lobe_prompt(left_out: int, prompts: PromptFiles) -> Prompt:
+    custom = prompts.custom()
+    instead = "CUSTOM_PROMPTS went in their place" if custom else "CUSTOM_PROMPTS could stand in for them"
+    warning = f"{left_out} prompt messages of LobeHub were left out; {instead}."
+    return Prompt((custom,) if custom else (), warning if left_out else None)
+
+
+def _query(
+    question: Question, told: Transcript, prompt: Prompt, handle: Handle | None
+) -> tuple[str, tuple[Warned, ...]]:
     """The text, and sentences about what was left out. A lone question goes as it is, all else in an envelope."""
-    instructions, turns = transcript(question)
+    turns = told.turns
     if handle is not None:
         return turns[-1].text, ()
-    kept, warning = prompt(instructions, options.system_prompts)
+    kept, warning = prompt
     warnings = (*((Warned(warning, "system"),) if warning else ()), *_superseded(question, turns))
     if len(turns) == 1 and not kept:
         return turns[0].text, warnings

@@ -20,7 +20,6 @@ class Run:
         self.ask = ask
         self.asked = asked
         self.assembler = Assembler(asked, Cleaner(), clean)
-        self.login_checked = False
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._reader = EventReader()

@@ -1,8 +1,8 @@
 """Going on where an earlier turn ended, instead of sending the whole conversation again (docs/wire-session.md 1.3).
 
-A conversation is found by a key over the caller, the model and every turn exactly as it was returned: whoever cannot
-repeat the turns, or is somebody else, does not find it. Only plain text takes part; instructions and functions need
-their whole context.
+A conversation is found by a key over the caller, the model and every turn exactly as it was returned, attachments
+included: whoever cannot repeat the turns, or is somebody else, does not find it. Only plain talk takes part;
+instructions and functions need their whole context.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from pplx_gateway.catalogue import Model
-from pplx_gateway.question import Message, Question, TextPart
+from pplx_gateway.question import Message, Question
 from pplx_gateway.upstreams.session.transcript import Turn, transcript
 
 
@@ -26,12 +26,14 @@ class ThreadStore(Protocol):
 
 
 class Handle(msgspec.Struct, frozen=True, kw_only=True):
-    """What the site needs to go on. `read_write_token` is as good as a password for the thread."""
+    """What the site needs to go on. `read_write_token` is as good as a password for the thread. `attachments` are the
+    addresses of what was uploaded for it: a follow-up must name them again."""
 
     backend_uuid: str
     model: str
     read_write_token: str | None = None
     context_uuid: str | None = None
+    attachments: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Handle(model={self.model!r})"
@@ -61,18 +63,15 @@ class Threads:
             await self._store.put(self._key(caller, model, turns), msgspec.json.encode(handle))
 
     def _key(self, caller: str, model: Model, turns: Sequence[Turn]) -> bytes:
-        told = msgspec.json.encode([caller, model.id, [[turn.role, turn.text] for turn in turns]])
+        told = msgspec.json.encode([caller, model.id, [[turn.role, turn.text, *turn.attachments] for turn in turns]])
         return hmac.new(self._secret, told, hashlib.sha256).digest()
 
 
 def eligible(question: Question) -> bool:
-    """True for a conversation of plain text alone."""
+    """True for a conversation without instructions and functions."""
     if question.functions or question.format is not None:
         return False
-    return all(
-        isinstance(turn, Message) and turn.role != "system" and all(isinstance(part, TextPart) for part in turn.parts)
-        for turn in question.turns
-    )
+    return all(isinstance(turn, Message) and turn.role != "system" for turn in question.turns)
 
 
 def _handle(value: bytes) -> Handle | None:

@@ -3,13 +3,19 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from pplx_gateway.capabilities import by_address
 from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.question import Message, Question, TextPart
+from pplx_gateway.question import FilePart, ImagePart, Message, Question, TextPart
+
+Attachment = ImagePart | FilePart
 
 
 class Turn(NamedTuple):
+    """`attachments` have their bytes with them, and keep their order."""
+
     role: Literal["user", "assistant"]
     text: str
+    attachments: tuple[Attachment, ...] = ()
 
 
 class Transcript(NamedTuple):
@@ -17,6 +23,11 @@ class Transcript(NamedTuple):
 
     instructions: tuple[str, ...]
     turns: tuple[Turn, ...]
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Of all turns, each once."""
+        return tuple(dict.fromkeys(part for turn in self.turns for part in turn.attachments))
 
 
 def transcript(question: Question) -> Transcript:
@@ -45,8 +56,10 @@ def transcript(question: Question) -> Transcript:
 def _message(turn: object) -> Message:
     if not isinstance(turn, Message):
         raise InvalidRequest("Function calls and their results cannot be sent to the session.", param="messages")
-    if not all(isinstance(part, TextPart) for part in turn.parts):
-        raise InvalidRequest("Images and files cannot be sent to the session.", param="messages")
+    if any(by_address(part) for part in turn.parts):
+        raise InvalidRequest(
+            "An image or file by its address cannot be sent to the session: send it as a data URL.", param="messages"
+        )
     return turn
 
 
@@ -64,12 +77,19 @@ def _alternating(messages: Iterable[Message]) -> tuple[Turn, ...]:
     for message in messages:
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
         text = message.text
-        if not text.strip():
+        attachments = tuple(part for part in message.parts if not isinstance(part, TextPart))
+        if not text.strip() and not attachments:
             continue
         if turns and turns[-1].role == role:
             before = turns.pop()
-            text = text if role == "assistant" else f"{before.text}\n\n{text}"
-        turns.append(Turn(role, text))
+            text = text if role == "assistant" else "\n\n".join(filter(str.strip, (before.text, text)))
+            attachments = before.attachments + attachments
+        turns.append(Turn(role, text, attachments))
     if not turns or turns[-1].role != "user":
         raise InvalidRequest("The last message is empty.", param="messages")
+    if not turns[-1].text.strip():
+        raise InvalidRequest(
+            "The last message holds an attachment alone. Perplexity is asked in words: say what is to be done with it.",
+            param="messages",
+        )
     return tuple(turns)

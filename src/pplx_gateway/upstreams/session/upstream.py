@@ -6,6 +6,8 @@ from contextlib import aclosing
 from urllib.parse import quote, urlencode
 from uuid import UUID, uuid4
 
+import msgspec
+
 from pplx_gateway.answer import Batch
 from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
@@ -14,21 +16,26 @@ from pplx_gateway.errors import GatewayError, SessionExpired, UpstreamError, Ups
 from pplx_gateway.question import Question
 from pplx_gateway.transport.exchange import Outgoing, Streaming
 from pplx_gateway.upstreams.faults import Faults
+from pplx_gateway.upstreams.session.admission import Admission
 from pplx_gateway.upstreams.session.asked import Asked
 from pplx_gateway.upstreams.session.cookies import Credentials
 from pplx_gateway.upstreams.session.download import MISSING, fetch_report
 from pplx_gateway.upstreams.session.envelope import COMPLETED
-from pplx_gateway.upstreams.session.failures import AnswerFailed, FreeTierLimited, SignInAsked
+from pplx_gateway.upstreams.session.failures import AnswerFailed, CookieOutdated, FreeTierLimited, SignInAsked
 from pplx_gateway.upstreams.session.frames import Frame, from_document, parse
 from pplx_gateway.upstreams.session.headers import page_headers
 from pplx_gateway.upstreams.session.images import ImageWish
+from pplx_gateway.upstreams.session.life import Life
 from pplx_gateway.upstreams.session.login import Login
 from pplx_gateway.upstreams.session.options import LOOKUP_TIMEOUTS, SessionOptions
-from pplx_gateway.upstreams.session.refusals import EXPIRED, PAGE_BYTES, Page, looks_like_page, refusal
-from pplx_gateway.upstreams.session.request import ASK_PATH, compose, route_of
+from pplx_gateway.upstreams.session.prompts import PromptFiles
+from pplx_gateway.upstreams.session.refusals import PAGE_BYTES, Page, looks_like_page, refusal
+from pplx_gateway.upstreams.session.request import ASK_PATH, Ask, compose, route_of
 from pplx_gateway.upstreams.session.run import Run
 from pplx_gateway.upstreams.session.support import support_of
 from pplx_gateway.upstreams.session.threads import Handle, Threads
+from pplx_gateway.upstreams.session.transcript import Attachment
+from pplx_gateway.upstreams.session.uploads import Uploads
 from pplx_gateway.upstreams.session.way_out import WayOut
 
 logger = logging.getLogger("pplx_gateway.session")
@@ -54,16 +61,20 @@ class SessionUpstream:
         threads: Threads | None = None,
         options: SessionOptions | None = None,
         *,
+        life: Life | None = None,
+        prompts: PromptFiles | None = None,
         new_uuid: Callable[[], UUID] = uuid4,
     ) -> None:
         self._options = options or SessionOptions()
-        self.login = Login(transport, clock, credentials, self._options)
+        self._life = life or Life(Login(transport, self._options), credentials, clock, self._options)
         self._way_out = transport
         self._clock = clock
         self._credentials = credentials
         self._threads = threads
+        self._prompts = prompts or PromptFiles()
         self._new_uuid = new_uuid
         self._clean = Faults("Perplexity", "PPLX_COOKIE", credentials.secrets, clock).clean
+        self._uploads = Uploads(transport, clock, credentials, self._options, clean=self._clean, new_uuid=new_uuid)
 
     def support(self, model: Model) -> Mapping[Feature, Support]:
         return support_of(model)
@@ -72,20 +83,29 @@ class SessionUpstream:
         """One batch for each read from the wire, the last with Finished. A caller who does not stream gets the text
         once, at the end, in its final version."""
         handle = await self._threads.find(question, model, caller) if self._threads else None
-        run = self._run(question, model, handle)
-        if not self._credentials.present or self.login.known_expired:
-            raise SessionExpired(EXPIRED)
+        ask = self._compose(question, model, handle)
+        admission = await self._admission()
+        sent: dict[Attachment, str] = {}
+        run = self._run(await self._laden(ask, sent), question, model)
+        shown = False
         try:
-            async with aclosing(self._answer(run)) as batches:
+            async with aclosing(self._answer(run, admission)) as batches:
                 async for batch in batches:
+                    shown = True
                     yield batch
         except AnswerFailed:
             if handle is None or run.assembler.spoke:
                 raise
+            handle = None
             logger.info("the thread is gone, asking anew", extra={"model": model.id})
+        except CookieOutdated:
+            if shown:
+                raise
+            logger.info("the cookie was renewed meanwhile, asking anew", extra={"model": model.id})
         else:
             return
-        async with aclosing(self._answer(self._run(question, model, None))) as batches:
+        run = self._run(await self._laden(self._compose(question, model, handle), sent), question, model)
+        async with aclosing(self._answer(run, await self._admission())) as batches:
             async for batch in batches:
                 yield batch
 
@@ -97,18 +117,31 @@ class SessionUpstream:
             await self._threads.remember(question, model, caller, text_as_returned, continuation)
 
     async def close(self) -> None:
+        await self._life.close()
         await self._way_out.close()
 
     # asking
 
-    def _run(self, question: Question, model: Model, handle: Handle | None) -> Run:
-        ask = compose(question, model, self._options, new_uuid=self._new_uuid, handle=handle)
+    async def _admission(self) -> Admission:
+        return await Admission.begin(self._life, self._credentials, self._clock, self._options.hold_seconds)
+
+    def _compose(self, question: Question, model: Model, handle: Handle | None) -> Ask:
+        return compose(question, model, self._options, new_uuid=self._new_uuid, handle=handle, prompts=self._prompts)
+
+    async def _laden(self, ask: Ask, sent: dict[Attachment, str]) -> Ask:
+        """`ask` with its attachments. `sent` holds the addresses of those that are there already, and grows."""
+        sent |= await self._uploads.send([each for each in ask.unsent if each not in sent])
+        addresses = dict.fromkeys((*ask.attachments, *(sent[each] for each in ask.unsent)))
+        return msgspec.structs.replace(ask, attachments=tuple(addresses), unsent=())
+
+    def _run(self, ask: Ask, question: Question, model: Model) -> Run:
         search = question.search
         asked = Asked(
             model=model.id,
             route=route_of(model),
             preference=ask.preference,
             query_characters=ask.query_characters,
+            attachments=ask.attachments,
             research=model.research,
             images=ImageWish(search.image_formats, search.image_domains) if search.images else None,
             related=search.related_questions,
@@ -117,25 +150,29 @@ class SessionUpstream:
         idle_seconds = self._options.timeouts_for(research=model.research).idle
         return Run(ask, asked, self._clock, idle_seconds, self._clean)
 
-    async def _answer(self, run: Run) -> AsyncGenerator[Batch, None]:
+    async def _answer(self, run: Run, admission: Admission) -> AsyncGenerator[Batch, None]:
         try:
+            admission.sending()
             async with self._way_out.stream(self._outgoing(run)) as response:
                 body = aiter(response)
-                if (batch := await self._unlike_a_stream(response, run)) is None:
-                    await self._credentials.adopt(response.headers)
-                    async with aclosing(self._stream(response, body, run)) as batches:
+                batch = await self._unlike_a_stream(response, run)
+                await admission.answered(response.headers)
+                if batch is None:
+                    async with aclosing(self._stream(response, body, run, admission)) as batches:
                         async for more in batches:
                             yield more
-                yield (batch or []) + await self._finish(run)
+                yield (batch or []) + await self._finish(run, admission)
                 logger.info("session answered", extra=run.facts())
                 await self._drain(body)
         except GatewayError as error:
             logger.info("session failed", extra={**run.facts(), "code": error.code})
-            if isinstance(error, FreeTierLimited | SignInAsked):
-                await self.login.require()
+            if isinstance(error, FreeTierLimited | SignInAsked | SessionExpired):
+                await admission.clear(sign=True)
             raise
 
-    async def _stream(self, response: Streaming, body: AsyncIterator[bytes], run: Run) -> AsyncGenerator[Batch, None]:
+    async def _stream(
+        self, response: Streaming, body: AsyncIterator[bytes], run: Run, admission: Admission
+    ) -> AsyncGenerator[Batch, None]:
         assembler = run.assembler
         begun = False
         try:
@@ -143,7 +180,7 @@ class SessionUpstream:
                 if not begun and (begun := bool(data.strip())) and looks_like_page(data):
                     raise await self._refusal(response, data)
                 if batch := run.take(data):
-                    await self._check_login(run)
+                    await admission.clear(sign=assembler.maybe_logged_out)
                     yield batch
                 run.check()
                 if assembler.ended:
@@ -152,21 +189,14 @@ class SessionUpstream:
             if assembler.envelope.status != COMPLETED:
                 raise
         if batch := run.finish():
-            await self._check_login(run)
+            await admission.clear(sign=assembler.maybe_logged_out)
             yield batch
             run.check()
 
-    async def _check_login(self, run: Run) -> None:
-        """Before text is passed on: an anonymous answer must not look like the plan's."""
-        if run.assembler.maybe_logged_out and not run.login_checked:
-            run.login_checked = True
-            await self.login.require()
-
-    async def _finish(self, run: Run) -> Batch:
+    async def _finish(self, run: Run, admission: Admission) -> Batch:
         """What the stream did not hold, then the end of the answer."""
         assembler = run.assembler
-        if assembler.maybe_logged_out:
-            await self.login.require()
+        await admission.clear(sign=assembler.maybe_logged_out)
         batch: Batch = []
         if (thread := assembler.unread_thread) is not None and (frame := await self._thread(thread, run)) is not None:
             batch += assembler.take_thread(frame)
@@ -233,7 +263,6 @@ class SessionUpstream:
         batch = run.take_json(body) if response.status == 200 and not page.html and not page.challenge else None
         if batch is None:
             raise self._error(page)
-        await self._credentials.adopt(response.headers)
         return batch
 
     async def _refusal(self, response: Streaming, begun: bytes) -> GatewayError:
