@@ -144,6 +144,10 @@ class Rig:
         found: list[dict[str, Any]] = reply.json()["requests"]
         return found
 
+    async def emulated(self, path: str) -> str:
+        """What the emulator serves at `path`, as text."""
+        return (await self._client.get(self.emulator_url + path)).text
+
     # the gateway
 
     async def get(self, path: str, *, key: str | None = KEY) -> Reply:

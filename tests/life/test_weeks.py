@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from pplx_gateway.clock import Clock
+from pplx_gateway.emulator.server import EmulatorServer
 from pplx_gateway.settings import Secret
 from pplx_gateway.upstreams.session.cookies import NAME
 from tests.life.programs import inject
@@ -36,36 +38,52 @@ async def weeks(folder: Path, token: str, **more: Any) -> AsyncGenerator["Weeks"
         ),
         FOR_EVER,
     )
-    chosen: dict[str, Any] = {
-        "cookie": Secret(token),
-        "total_timeout_seconds": 0.0,
-        "ntfy_topic": Secret(TOPIC),
-        "ntfy_cooldown_secs": 4 * 7 * 24 * 3600.0,  # longer than any of these stories
-        **patience,
-        **more,
-    }
-    async with running(folder, order=("session",), factor=FACTOR, **chosen) as rig:
-        yield Weeks(rig)
+    async with EmulatorServer(Clock()) as ntfy:
+        chosen: dict[str, Any] = {
+            "cookie": Secret(token),
+            "total_timeout_seconds": 0.0,
+            "cookie_max_age_hours": FOR_EVER,
+            "probe_interval_hours": FOR_EVER,
+            "ntfy_url": ntfy.url,
+            "ntfy_topic": Secret(TOPIC),
+            "ntfy_cooldown_secs": FOR_EVER,  # longer than any of these stories
+            **patience,
+            **more,
+        }
+        async with running(folder, order=("session",), factor=FACTOR, **chosen) as rig:
+            life = Weeks(rig, ntfy.url)
+            await life.listen()
+            yield life
 
 
 class Weeks:
-    def __init__(self, rig: Rig) -> None:
+    """`ntfy` is an emulator that plays the ntfy server."""
+
+    def __init__(self, rig: Rig, ntfy: str) -> None:
         self.rig = rig
+        self._ntfy = ntfy
+
+    async def listen(self) -> None:
+        script = {"path": NTFY, "answers": [answer("{}", repeat="forever")]}
+        assert (await self.rig.client.post(f"{self._ntfy}/_emulator/script", json=script)).status_code == 200
 
     async def site(self, *answers: dict[str, Any]) -> None:
         """The next checks are answered like this; none = as the account deserves."""
         await self.rig.client.request("DELETE", f"{self.rig.emulator_url}/_emulator/script")
-        await self.rig.script(NTFY, answer("{}", repeat="forever"))
         if answers:
             await self.rig.script(SESSION, *answers)
 
     async def pass_by(self, checks: int) -> None:
         """Waits until the session was checked so many times more, and answered."""
         seen = len(await self.rig.requests(SESSION))
-        await self.rig.wait(SESSION, ended=True, count=seen + checks, seconds=60)
+        await self.rig.wait(SESSION, ended=True, count=seen + checks, seconds=40)
 
-    async def alarms(self) -> list[dict[str, Any]]:
-        return [request["json"] for request in await self.rig.requests(NTFY)]
+    async def alarms(self, at_least: int = 0) -> list[dict[str, Any]]:
+        """What the owner's phone got, once there are so many."""
+        params = {"path": NTFY, "count": str(at_least), "timeout": "40"}
+        reply = await self.rig.client.get(f"{self._ntfy}/_emulator/wait", params=params)
+        assert reply.status_code == 200
+        return [request["json"] for request in reply.json()["requests"]]
 
     async def state(self) -> str:
         found: str = (await self.rig.get("/health")).json["session"]["state"]
@@ -123,8 +141,7 @@ async def test_an_expiry_alarms_once_and_a_new_cookie_heals_both_ways(tmp_path: 
             assert len(await life.rig.requests(ASK_PATH)) == asked, (
                 "it was refused here, not answered anonymously there"
             )
-            await life.rig.wait(NTFY)
-            assert len(await life.alarms()) == 1
+            assert len(await life.alarms(1)) == 1
             await life.site()
             await heal(life, f"emulator-max-new{number}-SECRET")
             assert await life.state() == "valid"
@@ -141,9 +158,18 @@ async def test_an_expiry_alarms_once_and_a_new_cookie_heals_both_ways(tmp_path: 
 async def test_alarms_come_again_after_the_cooldown(tmp_path: Path) -> None:
     async with weeks(tmp_path, "emulator-max", ntfy_cooldown_secs=24 * 3600.0) as life:
         await life.site({**SIGNED_OUT, "repeat": "forever"})
-        await life.rig.wait(NTFY, count=3, seconds=60)
-        checks, alarms = len(await life.rig.requests(SESSION)), len(await life.alarms())
-        assert alarms < checks / 2, "a day of cooldown lets through one of four"
+        assert len(await life.alarms(3)) >= 3
+
+
+async def test_a_cookie_that_is_never_renewed_is_told_of_once(tmp_path: Path) -> None:
+    async with weeks(tmp_path, "emulator-max", cookie_max_age_hours=168.0, ntfy_cooldown_secs=0.0) as life:
+        (alarm,) = await life.alarms(1)
+        assert "old" in alarm["title"]
+        health = (await life.rig.get("/health")).json
+        assert health["session"]["cookie_old"]
+        assert health["cookie_age_hours"] > 168
+        await life.pass_by(14 * CHECKS_A_DAY)
+        assert len(await life.alarms()) == 1
 
 
 async def test_an_ntfy_that_is_down_hurts_nothing(tmp_path: Path) -> None:

@@ -158,6 +158,12 @@ async def test_another_cookie_brings_another_quota(tmp_path: Path) -> None:
         await health_shows(rig, remaining_pro=33 - 1)
 
 
+async def test_it_is_read_every_hour_and_behind_old_answers(tmp_path: Path) -> None:
+    async with session(tmp_path, "pro-left80-q", factor=3600.0, keepalive_hours=1000.0) as rig:
+        await rig.wait(QUOTA, count=3)  # an hour passes in a second
+        assert await asked(rig) == []
+
+
 # through FlareSolverr
 
 
