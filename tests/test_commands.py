@@ -159,10 +159,14 @@ async def test_two_workers_share_a_port(tmp_path: Path) -> None:
 
 
 async def test_a_setting_that_cannot_be_used_is_one_line_and_not_a_traceback(tmp_path: Path) -> None:
-    assert "PPLX_UPSTREAMS" in await refusal("serve", folder=tmp_path, PPLX_UPSTREAMS="nobody")
-    assert "PPLX_PROXY_API_KEY" in await refusal("serve", "--host", "0.0.0.0", folder=tmp_path)
-    assert "netscape9" in await refusal("serve", folder=tmp_path, PPLX_IMPERSONATE="netscape9", PPLX_COOKIE="c" * 30)
-    missing = await refusal("serve", folder=tmp_path, SSL_CERT_FILE="/nowhere.pem", PERPLEXITY_API_KEY="pplx-x")
+    assert "PPLX_UPSTREAMS" in await refusal("serve", "--port", "0", folder=tmp_path, PPLX_UPSTREAMS="nobody")
+    assert "PPLX_PROXY_API_KEY" in await refusal("serve", "--port", "0", "--host", "0.0.0.0", folder=tmp_path)
+    assert "netscape9" in await refusal(
+        "serve", "--port", "0", folder=tmp_path, PPLX_IMPERSONATE="netscape9", PPLX_COOKIE="c" * 30
+    )
+    missing = await refusal(
+        "serve", "--port", "0", folder=tmp_path, SSL_CERT_FILE="/nowhere.pem", PERPLEXITY_API_KEY="pplx-x"
+    )
     assert "SSL_CERT_FILE" in missing
 
 

@@ -1,7 +1,7 @@
 """Holds the parts and asks the questions.
 
 `Gateway.ask` gives an Exchange: refined batches of one answer, with failover before the first thing a caller can see.
-opening.py puts a Gateway together.
+The room `opening` puts a Gateway together.
 """
 
 import asyncio

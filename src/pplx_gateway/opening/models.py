@@ -8,7 +8,7 @@ import msgspec
 
 from pplx_gateway.catalogue import Catalogue, Tier
 from pplx_gateway.model_keeping import ModelKeeper
-from pplx_gateway.opening_session import LEAST_REAL_SYNC_SECONDS, SYNC_SECONDS, Ground, OpenedSession
+from pplx_gateway.opening.session import LEAST_REAL_SYNC_SECONDS, SYNC_SECONDS, Ground, OpenedSession
 from pplx_gateway.store import Facts
 from pplx_gateway.transport import Network, Transport
 from pplx_gateway.upstreams.faults import Faults

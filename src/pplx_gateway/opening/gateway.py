@@ -1,4 +1,4 @@
-"""Puts a Gateway together from settings: the one place that knows every part.
+"""The whole gateway, from settings.
 
 Call `open_gateway` inside the running loop that will serve: transports and the store's thread belong to it.
 """
@@ -15,8 +15,8 @@ from pplx_gateway.catalogue import Catalogue
 from pplx_gateway.clock import Clock
 from pplx_gateway.containers import container_hints
 from pplx_gateway.gateway import Gateway
-from pplx_gateway.opening_models import OpenedModels, open_models
-from pplx_gateway.opening_session import LEAST_REAL_SECONDS, Ground, open_session
+from pplx_gateway.opening.models import OpenedModels, open_models
+from pplx_gateway.opening.session import LEAST_REAL_SECONDS, Ground, open_session
 from pplx_gateway.settings import Secret, Settings
 from pplx_gateway.store import Database, Facts, Files, Leases
 from pplx_gateway.supervisor import Supervisor
