@@ -105,7 +105,7 @@ class Alerts:
             logger.warning("an alert may not have arrived", extra={"kind": kind, "why": "time-out"})
             return True
         except UpstreamError as error:
-            logger.warning("an alert was not sent", extra={"kind": kind, "why": error.code})
+            logger.warning("an alert was not sent", extra={"kind": kind, "why": error.message})
             return False
         if not 200 <= incoming.status < 300:
             logger.warning("an alert was refused", extra={"kind": kind, "status": incoming.status})

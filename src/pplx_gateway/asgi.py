@@ -5,7 +5,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pplx_gateway import environment, logs
+from pplx_gateway import collector, environment, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.opening import open_gateway, secrets_of
 from pplx_gateway.settings import Settings
@@ -55,6 +55,7 @@ _SHUT_DOWN: Message = {"type": "lifespan.shutdown.complete"}
 def _from_environment() -> Settings:
     loaded = environment.load()
     logs.set_up(loaded.settings.log_level, secrets_of(loaded.settings))
+    collector.settle()
     for note in loaded.notes:
         logger.info(note)
     return loaded.settings

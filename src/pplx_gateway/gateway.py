@@ -180,38 +180,34 @@ class Exchange:
         targets = [self.served_by, *(m for m in self._route.targets[1:] if self._gateway.can_answer(self._question, m))]
         for target, spare in zip(targets, [*targets[1:], None], strict=True):
             self.served_by = target
+            refinery = self._gateway.refinery(self._question, target)
             visible = False
             try:
-                async with aclosing(self._from(target)) as batches:
+                async with aclosing(
+                    self._gateway.upstream(target).ask(self._question, target, self._caller)
+                ) as batches:
                     async for batch in batches:
-                        visible = visible or any(isinstance(event, _VISIBLE) for event in batch)
-                        yield batch
-            except _FAILS_OVER as error:
-                if visible or spare is None:
+                        refined = refinery.feed(batch)
+                        if refined and isinstance(refined[-1], Finished):
+                            refined = await self._finished(refined, refinery.text, target)
+                        visible = visible or any(isinstance(event, _VISIBLE) for event in refined)
+                        yield refined
+            except GatewayError as error:
+                if refinery.text and (tail := refinery.close()):  # what stood in doubt at the failure was said, too
+                    yield tail
+                if visible or spare is None or not isinstance(error, _FAILS_OVER):
                     raise
                 self.failover = error.code
                 logger.info("failover", extra={"from": target.upstream, "to": spare.upstream, "why": error.code})
             else:
                 break
 
-    async def _from(self, model: Model) -> AsyncGenerator[Batch, None]:
-        upstream = self._gateway.upstream(model)
-        refinery = self._gateway.refinery(self._question, model)
-        try:
-            async with aclosing(upstream.ask(self._question, model, self._caller)) as batches:
-                async for batch in batches:
-                    refined = refinery.feed(batch)
-                    if refined and isinstance(refined[-1], Finished):
-                        await self._remember(upstream, model, cleaned(refinery.text), refined[-1])
-                        refined = self._noticed(refined, refinery.text, model)
-                    yield refined
-        except GatewayError:
-            if refinery.text and (tail := refinery.close()):  # what stood in doubt at the failure was said, too
-                yield tail
-            raise
-
-    def _noticed(self, batch: Batch, text: str, model: Model) -> Batch:
-        """After `_remember`, which must not know of notices: they are not there when the turn comes back."""
+    async def _finished(self, batch: Batch, text: str, model: Model) -> Batch:
+        """The last batch, whose last event is Finished; notices come after the remembering, which must not know of
+        them: they are not there when the turn comes back."""
+        last = batch[-1]
+        if isinstance(last, Finished):
+            await self._remember(self._gateway.upstream(model), model, cleaned(text), last)
         wanted = self._gateway.settings.notices and model.upstream == "session"
         return with_notices(batch, self._question, text) if wanted else batch
 

@@ -1,5 +1,6 @@
 """Push alerts: one of a kind within the cooldown, no secret in them, and never in anybody's way."""
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
@@ -124,8 +125,7 @@ async def test_the_cooldown_is_shared_by_workers_and_restarts(database: Database
     one, two = Sender(database, ntfy, clock), Sender(other, ntfy, clock)
     one.alerts.send("expired", "a", "b")
     two.alerts.send("expired", "a", "b")
-    await one.supervisor.run()
-    await two.supervisor.run()
+    await asyncio.gather(one.supervisor.run(), two.supervisor.run())
     await Sender(other, ntfy, clock).send()
     assert len(ntfy.got) == 1
     await other.close()

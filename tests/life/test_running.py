@@ -266,21 +266,25 @@ async def test_a_plan_above_what_is_assumed_opens_its_models(tmp_path: Path) -> 
 
 
 async def test_a_cookie_that_is_renewed_in_one_worker_is_used_by_the_other(tmp_path: Path) -> None:
+    """Each check renews the cookie: one at each start, and one of the cookie that holds, when it is given once more."""
     token = "emulator-max-rotate"
     async with session(tmp_path, token) as one:
         await state_of(one, "valid")
-        site = {"session_url": one.emulator_url, "api_url": one.emulator_url}
-        async with session(tmp_path, token, **site) as two:
-            await state_of(two, "valid")
+
+        async def uses(asker: Rig, newest: str) -> None:
+            async def used() -> bool:
+                await asker.chat(ASK)
+                return (await cookies(one, ASK_PATH))[-1] == newest
+
+            await until(used)
+
+        async with session(tmp_path, token, session_url=one.emulator_url, api_url=one.emulator_url) as two:
+            await one.wait(SESSION, ended=True, count=2)
+            await uses(two, f"{token}~2")
             for number, (renewing, other) in enumerate(((one, two), (two, one)), 2):
-                # Each check renews the cookie: one at each start, and one of the cookie that holds, given once more.
                 assert (await give(renewing, {"session_token": f"{token}~{number}"})).status == 200
-
-                async def used(asker: Rig = other, newest: str = f"{token}~{number + 1}") -> bool:
-                    await asker.chat(ASK)
-                    return (await cookies(one, ASK_PATH))[-1] == newest
-
-                await until(used)
+                await uses(other, f"{token}~{number + 1}")
+            assert len(await one.requests(SESSION)) == 4
             assert (await two.get("/health")).json["session"]["state"] == "valid"
 
 

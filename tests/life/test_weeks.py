@@ -168,7 +168,7 @@ async def test_a_cookie_that_is_never_renewed_is_told_of_once(tmp_path: Path) ->
         health = (await life.rig.get("/health")).json
         assert health["session"]["cookie_old"]
         assert health["cookie_age_hours"] > 168
-        await life.pass_by(14 * CHECKS_A_DAY)
+        await life.pass_by(3 * CHECKS_A_DAY)
         assert len(await life.alarms()) == 1
 
 

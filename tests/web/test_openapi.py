@@ -17,8 +17,9 @@ async def test_the_document_describes_the_routes_that_there_are() -> None:
     async with calling() as caller:
         found = (await caller.get("/openapi.json", headers={})).json()
     assert found["openapi"] == "3.1.0"
+    admin = {"/admin/refresh-cookie"}
     files = {"/v1/files", "/v1/files/{id}", "/v1/files/{id}/content"}
-    assert set(found["paths"]) == {CHAT, "/v1/models", "/v1/models/{id}", "/health", *files}
+    assert set(found["paths"]) == {CHAT, "/v1/models", "/v1/models/{id}", "/health", *files, *admin}
     assert found["paths"][CHAT]["post"]["responses"]["400"]
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from pplx_gateway import __version__
+from pplx_gateway import __version__, collector
 
 _COMMANDS = {
     "serve": "run the gateway on the settings of the environment and .env",
@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        import_module(f"pplx_gateway.commands.{options.command}").run(options)
+        with collector.paused():
+            command = import_module(f"pplx_gateway.commands.{options.command}")
+        command.run(options)
     except (ValueError, OSError) as error:
         print(f"pplx-gateway: {error}", file=sys.stderr)
         sys.exit(2)

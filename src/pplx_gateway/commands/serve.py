@@ -13,7 +13,7 @@ import msgspec
 import uvloop
 from uvicorn.supervisors import Multiprocess
 
-from pplx_gateway import environment, logs
+from pplx_gateway import collector, environment, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.opening import open_gateway, secrets_of, startup_lines
 from pplx_gateway.serving import Server, address, announce, bind, configuration
@@ -29,6 +29,7 @@ def run(options: argparse.Namespace) -> None:
     loaded = environment.load()
     settings = _with_options(loaded.settings, options)
     logs.set_up(settings.log_level, secrets_of(settings))
+    collector.settle()
     for line in (*loaded.notes, *startup_lines(settings)):
         logger.info(line)
     if options.workers > 1:

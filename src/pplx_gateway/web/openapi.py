@@ -12,7 +12,7 @@ from pplx_gateway.protocols.openai.chat_objects import ChatCompletion, ChatCompl
 from pplx_gateway.protocols.openai.chat_request import ChatRequest
 from pplx_gateway.protocols.openai.errors import ErrorBody
 from pplx_gateway.protocols.openai.models import ModelList, ModelObject
-from pplx_gateway.web import openapi_files
+from pplx_gateway.web import openapi_admin, openapi_files
 from pplx_gateway.web.health import Health
 
 _TYPES: tuple[type, ...] = (
@@ -23,6 +23,7 @@ _TYPES: tuple[type, ...] = (
     ModelList,
     ModelObject,
     *openapi_files.TYPES,
+    *openapi_admin.TYPES,
     Health,
 )
 
@@ -37,6 +38,7 @@ _ERRORS = {
     "503": "The session is expired or blocked.",
     "504": "The upstream took too long.",
 }
+_HEALTH = "Is the gateway alive, and, for the owner, how do the session and the quota stand?"
 _REPLY_HEADERS = {
     "x-request-id": "The request's id, as in the gateway's log.",
     "x-pplx-upstream": "Who answered: session or api.",
@@ -66,7 +68,8 @@ def document() -> dict[str, Any]:
             "/v1/models": {"get": _read("List the models that are served now.", schema[ModelList])},
             "/v1/models/{id}": {"get": _read("One model; the id may contain slashes.", schema[ModelObject], "id")},
             **openapi_files.paths(schema),
-            "/health": {"get": {**_read("Is the gateway alive?", schema[Health]), "security": []}},
+            **openapi_admin.paths(schema),
+            "/health": {"get": {**_read(_HEALTH, schema[Health]), "security": [{}, {"bearer": []}]}},
         },
         "components": {"schemas": schemas, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
         "security": [{"bearer": []}],

@@ -70,7 +70,7 @@ class Credentials:
         self._keeper = keeper or Memory()
         self._lock = asyncio.Lock()
         self._held: Held | None = None
-        self._recent: deque[Secret] = deque(maxlen=REMEMBERED_TOKENS)
+        self._recent: deque[tuple[Secret, ...]] = deque(maxlen=REMEMBERED_TOKENS)
         if token is not None:
             self.take(Held(token))
 
@@ -92,8 +92,7 @@ class Credentials:
 
     def secrets(self) -> list[str]:
         """What must never be shown: the token, those before it, and the pieces in which they were sent."""
-        tokens = [token.reveal() for token in self._recent]
-        return [part for token in tokens for part in dict.fromkeys((token, *cut(token)))]
+        return [part.reveal() for parts in self._recent for part in parts]
 
     def holds(self, token: Secret) -> bool:
         return self._held is not None and self._held.token.reveal() == token.reveal()
@@ -106,7 +105,8 @@ class Credentials:
         changed = not self.holds(held.token)
         self._held = held
         if changed:
-            self._recent.append(held.token)
+            token = held.token.reveal()
+            self._recent.append(tuple(map(Secret, dict.fromkeys((token, *cut(token))))))
         return changed
 
     async def replace(self, token: Secret) -> None:

@@ -151,6 +151,7 @@ class Life:
             at, verdict = self._clock.now(), await self._login.ask(token)
             if verdict.state != "valid":
                 raise _not_taken(verdict.state)
+            await self.sync()
             if not self._credentials.holds(token):
                 await self._credentials.replace(token)
                 logger.info("a new cookie was given")

@@ -86,7 +86,7 @@ class SessionUpstream:
         ask = self._compose(question, model, handle)
         admission = await self._admission()
         sent: dict[Attachment, str] = {}
-        run = self._run(await self._laden(ask, sent), question, model)
+        run = self._run(await self._laden(ask, sent, admission), question, model)
         shown = False
         try:
             async with aclosing(self._answer(run, admission)) as batches:
@@ -104,8 +104,9 @@ class SessionUpstream:
             logger.info("the cookie was renewed meanwhile, asking anew", extra={"model": model.id})
         else:
             return
-        run = self._run(await self._laden(self._compose(question, model, handle), sent), question, model)
-        async with aclosing(self._answer(run, await self._admission())) as batches:
+        admission = await self._admission()
+        run = self._run(await self._laden(self._compose(question, model, handle), sent, admission), question, model)
+        async with aclosing(self._answer(run, admission)) as batches:
             async for batch in batches:
                 yield batch
 
@@ -128,9 +129,13 @@ class SessionUpstream:
     def _compose(self, question: Question, model: Model, handle: Handle | None) -> Ask:
         return compose(question, model, self._options, new_uuid=self._new_uuid, handle=handle, prompts=self._prompts)
 
-    async def _laden(self, ask: Ask, sent: dict[Attachment, str]) -> Ask:
+    async def _laden(self, ask: Ask, sent: dict[Attachment, str], admission: Admission) -> Ask:
         """`ask` with its attachments. `sent` holds the addresses of those that are there already, and grows."""
-        sent |= await self._uploads.send([each for each in ask.unsent if each not in sent])
+        try:
+            sent |= await self._uploads.send([each for each in ask.unsent if each not in sent])
+        except SessionExpired:
+            await admission.clear(sign=True)
+            raise
         addresses = dict.fromkeys((*ask.attachments, *(sent[each] for each in ask.unsent)))
         return msgspec.structs.replace(ask, attachments=tuple(addresses), unsent=())
 
@@ -235,11 +240,14 @@ class SessionUpstream:
         url = f"{self._options.origin}{THREAD_PATH}{quote(name, safe='')}?{query}"
         headers = self._headers(url, "thread-body", accept="application/json")
         outgoing = Outgoing(method="GET", url=url, headers=headers, timeouts=LOOKUP_TIMEOUTS)
+        version = self._credentials.version
         try:
             incoming = await self._way_out.request(outgoing)
         except UpstreamError:
             return None
         document = parse(incoming.body) if incoming.status == 200 else None
+        if isinstance(document, dict):
+            await self._credentials.adopt(incoming.headers, version)
         entries = document.get("entries") if isinstance(document, dict) else None
         for entry in entries if isinstance(entries, list) else []:
             if isinstance(entry, dict) and entry.get("backend_uuid") == run.assembler.envelope.backend_uuid:
