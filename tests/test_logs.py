@@ -28,3 +28,8 @@ def test_a_known_secret_is_masked_even_in_an_exception() -> None:
         line = formatter.format(record("failed with pplx-SECRET", exc_info=sys.exc_info(), key="pplx-SECRET"))
     assert "SECRET" not in line
     assert "ValueError" in json.loads(line)["exception"]
+
+
+def test_what_json_cannot_hold_is_told_in_words() -> None:
+    told = json.loads(JsonFormatter().format(record("odd", where=ValueError("here"), half="\ud83d")))
+    assert (told["where"], told["half"]) == ("here", "\ud83d")

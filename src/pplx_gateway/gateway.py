@@ -180,16 +180,16 @@ class Exchange:
         targets = [self.served_by, *(m for m in self._route.targets[1:] if self._gateway.can_answer(self._question, m))]
         for target, spare in zip(targets, [*targets[1:], None], strict=True):
             self.served_by = target
+            upstream = self._gateway.upstream(target)
             refinery = self._gateway.refinery(self._question, target)
             visible = False
             try:
-                async with aclosing(
-                    self._gateway.upstream(target).ask(self._question, target, self._caller)
-                ) as batches:
+                async with aclosing(upstream.ask(self._question, target, self._caller)) as batches:
                     async for batch in batches:
                         refined = refinery.feed(batch)
-                        if refined and isinstance(refined[-1], Finished):
-                            refined = await self._finished(refined, refinery.text, target)
+                        if refined and isinstance(last := refined[-1], Finished):
+                            await self._remember(upstream, target, cleaned(refinery.text), last)
+                            refined = self._noticed(refined, refinery.text, target)
                         visible = visible or any(isinstance(event, _VISIBLE) for event in refined)
                         yield refined
             except GatewayError as error:
@@ -202,12 +202,8 @@ class Exchange:
             else:
                 break
 
-    async def _finished(self, batch: Batch, text: str, model: Model) -> Batch:
-        """The last batch, whose last event is Finished; notices come after the remembering, which must not know of
-        them: they are not there when the turn comes back."""
-        last = batch[-1]
-        if isinstance(last, Finished):
-            await self._remember(self._gateway.upstream(model), model, cleaned(text), last)
+    def _noticed(self, batch: Batch, text: str, model: Model) -> Batch:
+        """After `_remember`, which must not know of notices: they are not there when the turn comes back."""
         wanted = self._gateway.settings.notices and model.upstream == "session"
         return with_notices(batch, self._question, text) if wanted else batch
 

@@ -7,8 +7,11 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
+
+import msgspec
 
 from pplx_gateway.settings import Secret
 
@@ -35,7 +38,7 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
+            "time": f"{_clock_time(int(record.created))}.{int(record.msecs):03}Z",
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
@@ -45,13 +48,25 @@ class JsonFormatter(logging.Formatter):
         line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return self._masked(json.dumps(line, default=str, ensure_ascii=False))
+        return self._masked(_encoded(line))
 
     def _masked(self, text: str) -> str:
         changing = (secret for more in self._more for secret in more() if len(secret) >= SHORTEST_SECRET)
         for secret in (*self._secrets, *changing):
             text = text.replace(secret, _MASK)
         return text
+
+
+@lru_cache(maxsize=4)
+def _clock_time(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+
+
+def _encoded(line: Mapping[str, object]) -> str:
+    try:
+        return msgspec.json.encode(line, enc_hook=str).decode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(line, default=str)
 
 
 def hide(secrets: Callable[[], Iterable[str]]) -> None:
@@ -66,6 +81,7 @@ def set_up(level: str, secrets: Iterable[Secret] = ()) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False  # no line tells them
     logging.getLogger("uvicorn.access").disabled = True  # ours is structured, and has no query strings
     logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, logging.getLevelName(level)))
     logging.getLogger("asyncio").setLevel(logging.WARNING)

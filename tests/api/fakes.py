@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
@@ -78,8 +78,12 @@ class FakeStreaming:
         self.headers = Headers(reply.headers)
         self._steps = reply.steps
         self._clock = clock
+        self._body = self._play()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._body
+
+    async def _play(self) -> AsyncIterator[bytes]:
         for step in self._steps:
             match step:
                 case bytes():
@@ -97,6 +101,12 @@ class FakeStreaming:
 
     async def read(self, limit: int = 1 << 20) -> bytes:
         return b"".join([data async for data in self])[:limit]
+
+    async def finish(self, seconds: float) -> None:
+        with suppress(TimeoutError, GatewayError):
+            async with self._clock.deadline(seconds):
+                async for _ in self._body:
+                    continue
 
 
 class FakeTransport:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -69,6 +69,12 @@ class FakeStreaming:
 
     async def read(self, limit: int = 1 << 20) -> bytes:
         return b"".join([data async for data in self])[:limit]
+
+    async def finish(self, seconds: float) -> None:
+        with suppress(TimeoutError, GatewayError):
+            async with self._clock.deadline(seconds):
+                async for _ in self:
+                    pass
 
 
 class FakeTransport:

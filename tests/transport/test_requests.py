@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 
+import msgspec
 import pytest
 
 from pplx_gateway.clock import Clock
@@ -103,6 +104,42 @@ async def test_nothing_leaks_from_one_request_into_the_next(transport: Transport
     assert seen[1].body == b""
     for name in ("x_extra", "content-type", "content-length", "cookie"):
         assert seen[1].get(name) is None
+
+
+SHAPES = (
+    Outgoing(method="GET", url="/a?q=1", headers={"authorization": "Bearer one", "cookie": "a=1"}),
+    Outgoing(method="GET", url="/b"),
+    Outgoing(method="POST", url="/c", headers={"content-type": "text/plain", "x-extra": "1"}, body=b"long" * 9_000),
+    Outgoing(method="POST", url="/d", headers={"accept": ""}, body=b"short"),
+    Outgoing(method="POST", url="/e"),
+    Outgoing(method="PUT", url="/f", body=b"put"),
+    Outgoing(method="DELETE", url="/g"),
+)
+
+
+@pytest.mark.parametrize("browser", [None, "chrome"])
+async def test_a_used_handle_sends_what_a_new_one_does(trusting: Network, browser: str | None) -> None:
+    """Whatever came before it on the handle: an answer, an answer that was left, or a failure."""
+    seen: list[Received] = []
+    used = Transport(Clock(), impersonate=browser, network=trusting)
+    async with RawServer(replying(ok(b"x" * 50_000, "Set-Cookie: sid=1"), seen=seen)) as upstream:
+        shapes = [msgspec.structs.replace(shape, url=upstream.url + shape.url) for shape in SHAPES]
+        expected = []
+        for shape in shapes:
+            new = Transport(Clock(), impersonate=browser, network=trusting)
+            await soon(new.request(shape))
+            expected.append(seen[-1])
+            await new.close()
+        for before in shapes:
+            for shape, received in zip(shapes, expected, strict=True):
+                await soon(used.request(before))
+                async with used.stream(before):
+                    pass
+                with pytest.raises(UpstreamError):
+                    await soon(used.request(msgspec.structs.replace(before, url="http://127.0.0.1:9/")))
+                await soon(used.request(shape))
+                assert seen[-1] == received
+    await used.close()
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b"])
@@ -242,6 +279,33 @@ async def test_read_gives_at_most_its_limit(transport: Transport) -> None:
             assert await streaming.read() == b""
         async with transport.stream(get(upstream.url)) as streaming:
             assert await streaming.read(0) == b""
+
+
+async def test_the_end_of_a_message_is_waited_for(transport: Transport) -> None:
+    async def handle(connection: Connection) -> None:
+        while await connection.receive():
+            await connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(b"all"))
+            await connection.send(chunk(b"more") + b"0\r\n\r\n")
+
+    async with RawServer(handle) as upstream:
+        for _ in range(3):
+            async with transport.stream(post(upstream.url)) as streaming:
+                await soon(streaming.finish(60))
+        assert upstream.connections == 1
+
+
+@pytest.mark.parametrize("cut", [False, True])
+async def test_a_message_that_does_not_end_is_waited_for_only_so_long(hasty: Transport, cut: bool) -> None:
+    async def handle(connection: Connection) -> None:
+        await connection.receive()
+        await connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(b"all"))
+        if cut:
+            connection.cut()
+        await connection.until_gone()
+
+    async with RawServer(handle) as upstream, hasty.stream(post(upstream.url)) as streaming:
+        assert await anext(aiter(streaming)) == b"all"
+        await soon(streaming.finish(1))
 
 
 @pytest.mark.parametrize("tls", [False, True])

@@ -63,3 +63,8 @@ class Streaming(Protocol):
     async def read(self, limit: int = 1 << 20) -> bytes:
         """The rest of the body, at most `limit` bytes (what is over it is not read): for error pages."""
         ...
+
+    async def finish(self, seconds: float) -> None:
+        """Waits for the end of a message that has told all, `seconds` at most, so that its connection can serve again.
+        Raises nothing."""
+        ...

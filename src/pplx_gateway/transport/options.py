@@ -119,10 +119,11 @@ def header_lines(headers: Mapping[str, str]) -> list[bytes]:
     lines = [b"expect:"]
     typed = False
     for name, value in headers.items():
-        if _LINE_BREAK.search(value) or _LINE_BREAK.search(name):
+        line = f"{name}: {value}" if value else f"{name}:"
+        if _LINE_BREAK.search(line):
             raise InternalError("A header for the upstream holds a line break.")
         typed = typed or name.lower() == "content-type"
-        lines.append(f"{name}: {value}".encode() if value else f"{name}:".encode())
+        lines.append(line.encode())
     if not typed:
         lines.append(b"content-type:")
     return lines

@@ -85,7 +85,8 @@ class Transfer:
         self._curl.setopt(CurlOpt.HEADERFUNCTION, self._on_header)
         self._curl.setopt(CurlOpt.WRITEFUNCTION, self._on_body)
         self._go()
-        self._wake_at(self._nearest_deadline()[1])
+        first_byte, total = self._started + self.timeouts.first_byte, self.timeouts.total
+        self._wake_at(first_byte if total is None else min(first_byte, self.began + total))
 
     def leave(self) -> None:
         """Ends it, whatever its state; what is under way is aborted at once. The handle is free afterwards."""

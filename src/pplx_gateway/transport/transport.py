@@ -1,13 +1,16 @@
 """The one way out: whole requests and streams, on one AsyncCurl with pooled handles."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import lru_cache
 from types import TracebackType
 from typing import Self, TypeVar
 
 from curl_cffi import CurlError
 
 from pplx_gateway.clock import Clock
-from pplx_gateway.errors import InternalError, UpstreamError
+from pplx_gateway.errors import GatewayError, InternalError, UpstreamError
 from pplx_gateway.transport.bodies import StreamTransfer, WholeTransfer
 from pplx_gateway.transport.exchange import Headers, Incoming, Outgoing
 from pplx_gateway.transport.multi import CalmCurl
@@ -51,8 +54,9 @@ class Transport:
     ) -> None:
         browser = resolve_browser(impersonate) if impersonate else None
         self._clock = clock
-        self._network = network or Network()
-        self._options = Options(browser=browser, network=self._network)
+        network = network or Network()
+        self._route = lru_cache(maxsize=256)(network.route)
+        self._options = Options(browser=browser, network=network)
         self._places = Places(clock, max_connections)
         self._pool = HandlePool(min(KEPT_HANDLES, max_connections), self._options.prepare)
         self._live: set[Transfer] = set()
@@ -85,6 +89,10 @@ class Transport:
         come. Leaving aborts what is left of it at once. Raises as `request` does, within the loop too."""
         return Stream(self, outgoing)
 
+    def deadline(self, seconds: float) -> asyncio.Timeout:
+        """As Clock.deadline, on the transport's clock."""
+        return self._clock.deadline(seconds)
+
     async def close(self) -> None:
         """Fails what is under way and who waits, then frees everything. May be called twice."""
         if self._closed:
@@ -99,7 +107,7 @@ class Transport:
         self._pool.close()
 
     async def _begin(self, outgoing: Outgoing, kind: type[Kind]) -> Kind:
-        route = self._network.route(outgoing.url)
+        route = self._route(outgoing.url)
         terms = Terms(route, form_of(outgoing, route), outgoing.timeouts, self._clock.monotonic())
         self._check_open()
         await self._places.take(outgoing.timeouts.connect, route.host)
@@ -161,6 +169,7 @@ class Stream:
         except BaseException:
             self._transport._finish(transfer)
             raise
+        del self._outgoing  # its body may be large, and is on its way
         self._transfer = transfer
         self.status = transfer.head.status
         self.headers = transfer.head.headers
@@ -188,3 +197,13 @@ class Stream:
             parts.append(data)
             size += len(data)
         return b"".join(parts)[:limit]
+
+    async def finish(self, seconds: float) -> None:
+        """Waits for the end of a message that has told all, `seconds` at most, so that its connection can serve again.
+        Raises nothing."""
+        if self._transfer.ended:
+            return
+        with suppress(TimeoutError, GatewayError):
+            async with self._transport.deadline(seconds):
+                while await self._transfer.next_bytes() is not None:
+                    continue

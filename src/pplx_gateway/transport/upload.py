@@ -6,7 +6,6 @@ repeat was for is done here: a kept connection that the other side has already c
 leaves, while a repeat is still surely harmless.
 """
 
-import io
 import select
 
 from curl_cffi import Curl, CurlInfo
@@ -18,11 +17,12 @@ _HANG_UP = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0) | get
 class Upload:
     """`stale` is set where the transfer was stopped because the kept connection was dead and nothing had been asked."""
 
-    __slots__ = ("_body", "_checked", "_curl", "stale")
+    __slots__ = ("_body", "_checked", "_curl", "_sent", "stale")
 
     def __init__(self, curl: Curl, body: bytes) -> None:
         self._curl = curl
-        self._body = io.BytesIO(body)
+        self._body = body
+        self._sent = 0
         self._checked = False
         self.stale = False
 
@@ -33,12 +33,15 @@ class Upload:
             if self._on_dead_connection():
                 self.stale = True
                 return CURL_READFUNC_ABORT
-        return self._body.read(limit)
+        piece = self._body[self._sent : self._sent + limit]
+        self._sent += len(piece)
+        if self._sent == len(self._body):
+            self._body, self._sent = b"", 0  # an answer may take minutes, and a body be large
+        return piece
 
     def rewind(self) -> None:
-        """For the repeat on a fresh connection, which needs no check."""
+        """For the repeat on a fresh connection, which needs no check. Nothing had been read."""
         self.stale = False
-        self._body.seek(0)
 
     def _on_dead_connection(self) -> bool:
         if self._curl.getinfo(CurlInfo.NUM_CONNECTS):

@@ -4,7 +4,7 @@ Layers from outside: ids and access log, Host, Origin and CORS, path forms, auth
 route is found by its path in a dict; Starlette serves the others and the mistakes.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.applications import Starlette
@@ -32,7 +32,10 @@ from pplx_gateway.web.replies import error_response
 
 
 def create_app(gateway: Gateway) -> ASGIApp:
-    """`gateway` is open; it is closed at the end of the app's lifespan, where a server runs one."""
+    """`gateway` is open; it is closed at the end of the app's lifespan, where a server runs one.
+
+    Layers that only look hand on what the next one returns, without a coroutine of their own: each would take its part
+    of every chunk's time and of every stream's memory."""
     settings = gateway.settings
     hot: dict[str, ASGIApp] = {"/v1/chat/completions": Chat(gateway)}
     routes = [*(Route(path, app, methods=["POST"]) for path, app in hot.items()), *_cold_routes(gateway)]
@@ -52,9 +55,9 @@ class Dispatch:
         self._hot = hot
         self._rest = rest
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         found = self._hot.get(scope["path"]) if scope.get("method") == "POST" else None
-        await (found or self._rest)(scope, receive, send)
+        return (found or self._rest)(scope, receive, send)
 
 
 def _cold_routes(gateway: Gateway) -> list[BaseRoute]:

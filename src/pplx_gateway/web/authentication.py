@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import ipaddress
+from collections.abc import Awaitable
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
@@ -40,7 +41,7 @@ class Authentication:
         self._caller = caller_of(key) if key else OPEN
         self._allow_open = settings.allow_open
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http":
             failure = self._check(scope)
             owner = failure is None and (self._digest is not None or _on_this_machine(scope))
@@ -48,11 +49,10 @@ class Authentication:
                 failure = _not_the_owner()
             if not is_public(scope["path"]):
                 if failure is not None:
-                    await send_error(send, failure)
-                    return
+                    return send_error(send, failure)
                 scope["state"]["caller"] = self._caller
             scope["state"]["owner"] = owner
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)
 
     def _check(self, scope: Scope) -> GatewayError | None:
         if self._digest is None:

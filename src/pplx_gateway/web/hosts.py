@@ -1,6 +1,7 @@
 """The Host allow-list: a name that an attacker points at this address must not reach the gateway (DNS rebinding)."""
 
 import ipaddress
+from collections.abc import Awaitable
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -35,11 +36,10 @@ class Hosts:
         self._app = app
         self._allowed = AllowedHosts(settings)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or self._passes(scope):
-            await self._app(scope, receive, send)
-        else:
-            await send_error(send, Forbidden("This Host is not allowed. Set PUBLIC_URL to the callers' address."))
+            return self._app(scope, receive, send)
+        return send_error(send, Forbidden("This Host is not allowed. Set PUBLIC_URL to the callers' address."))
 
     def _passes(self, scope: Scope) -> bool:
         found = headers.every(scope, b"host")

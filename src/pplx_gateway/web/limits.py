@@ -1,5 +1,7 @@
 """What a request's headers alone can rule out, before a byte of the body is read."""
 
+from collections.abc import Awaitable
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pplx_gateway.errors import GatewayError, TooLarge, UnsupportedEncoding
@@ -18,12 +20,11 @@ class Limits:
         self._most = settings.max_body_bytes
         self._most_of_file = settings.max_file_bytes
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         failure = self._failure(scope) if scope["type"] == "http" else None
         if failure is None:
-            await self._app(scope, receive, send)
-        else:
-            await send_error_and_close(receive, send, failure)
+            return self._app(scope, receive, send)
+        return send_error_and_close(receive, send, failure)
 
     def _failure(self, scope: Scope) -> GatewayError | None:
         length = headers.first(scope, b"content-length")

@@ -34,16 +34,15 @@ class Origins:
         if "*" in self._configured and not self._anyone:
             logger.warning("PPLX_CORS_ORIGINS=* has no effect while PPLX_PROXY_API_KEY is not set")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         origins = headers.every(scope, b"origin") if scope["type"] == "http" else []
         if not origins:
-            await self._app(scope, receive, send)
-        elif len(origins) == 1 and self._configured_for(origins[0]):
-            await self._cross(scope, receive, send, origins[0])
-        elif len(origins) == 1 and self._same(scope, origins[0]):
-            await self._app(scope, receive, send)
-        else:
-            await send_error(send, Forbidden("This origin is not allowed. Add it to PPLX_CORS_ORIGINS."))
+            return self._app(scope, receive, send)
+        if len(origins) == 1 and self._configured_for(origins[0]):
+            return self._cross(scope, receive, send, origins[0])
+        if len(origins) == 1 and self._same(scope, origins[0]):
+            return self._app(scope, receive, send)
+        return send_error(send, Forbidden("This origin is not allowed. Add it to PPLX_CORS_ORIGINS."))
 
     def _configured_for(self, origin: bytes) -> bool:
         return self._anyone or _normal(origin.decode("latin-1")) in self._configured

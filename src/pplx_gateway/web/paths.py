@@ -4,6 +4,7 @@ Runs before authentication, so that every layer below sees one and the same path
 """
 
 import re
+from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -35,8 +36,8 @@ class Paths:
         self._app = app
         self._known = known
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["path"] not in self._known:
             root = scope.get("root_path", "")
             scope = {**scope, "path": normal(scope["path"].removeprefix(root)), "root_path": ""}
-        await self._app(scope, receive, send)
+        return self._app(scope, receive, send)

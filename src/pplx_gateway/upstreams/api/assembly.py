@@ -99,9 +99,7 @@ class Assembly:
             self._odd_delta(payload, batch)
             return
         if event.delta and self._is_new(event.sequence_number):
-            text = self._transcript.extend(_segment(event), event.delta)
-            if text:
-                batch.append(TextDelta(text))
+            self._say(self._transcript.extend(_segment(event), event.delta), batch)
 
     def _odd_delta(self, payload: bytes, batch: Batch) -> None:
         """A delta that msgspec refuses; most likely it ends or begins with half a character."""

@@ -1,7 +1,6 @@
 """One question under way at the API: its reader, its patience, and how often its stream may be picked up again."""
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 from pplx_gateway.answer import Batch
 from pplx_gateway.clock import Clock
@@ -33,6 +32,7 @@ class Run:
         self._idle_seconds = idle_seconds
         self._pickups = BACKGROUND_PICKUPS if background else FOREGROUND_PICKUPS
         self._picked_up_after: int | None = _NEVER
+        self._streaming: Streaming | None = None
         self._bytes: AsyncIterator[bytes] = _nothing()
         self._heard_at = 0.0
         self._quiet = False
@@ -56,6 +56,7 @@ class Run:
 
     def read(self, streaming: Streaming) -> None:
         """From now on batches come out of `streaming`."""
+        self._streaming = streaming
         self._bytes = aiter(streaming)
         self._quiet = False
 
@@ -76,11 +77,8 @@ class Run:
 
     async def drain(self, seconds: float) -> None:
         """Lets a response whose answer is whole come to its end on the wire, so that its connection can serve again."""
-        if self.finished:
-            with suppress(TimeoutError, UpstreamError):
-                async with self._clock.deadline(seconds):
-                    while await anext(self._bytes, None) is not None:
-                        continue
+        if self.finished and self._streaming is not None:
+            await self._streaming.finish(seconds)
 
     def pick_up(self) -> None:
         """Makes ready for another stream of the same run after this one broke.

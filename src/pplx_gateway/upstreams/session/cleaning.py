@@ -5,7 +5,6 @@ alone: `<?xml ...?>`, `<response>`, `</response>`. Whatever else looks like a ta
 """
 
 import re
-from collections import deque
 from typing import NamedTuple
 
 from pplx_gateway.markdown import CodeScanner, Segment
@@ -47,7 +46,7 @@ class Cleaner:
         self._scanner = CodeScanner()
         self._unscanned: list[str] = []
         self._scanned = 0
-        self._code: deque[tuple[int, int]] = deque()  # ranges in the text as it came
+        self._code: list[tuple[int, int]] = []  # ranges in the text as it came
         self._held = ""
         self._held_at = 0
 
@@ -100,7 +99,7 @@ class Cleaner:
         if place >= self._scanned:
             return None
         while self._code and self._code[0][1] <= place:
-            self._code.popleft()
+            del self._code[0]
         return bool(self._code) and self._code[0][0] <= place
 
     def _note(self, segments: list[Segment]) -> None:

@@ -6,6 +6,7 @@ themselves. An entry that cannot be read keeps its number, so that the others ke
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pplx_gateway.answer import Source
@@ -69,7 +70,7 @@ class SourceList:
             url=url,
             title=_text(entry.get("name")) or _text(entry.get("title")),
             snippet=_text(entry.get("snippet")),
-            date=_date(entry.get("timestamp")),
+            date=_date(_text(entry.get("timestamp"))),
             kind="attachment" if entry.get("is_attachment") is True else "web",
         )
 
@@ -78,6 +79,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _date(value: Any) -> str | None:
-    found = _DATE.match(value) if isinstance(value, str) else None
+@lru_cache(maxsize=512)
+def _date(timestamp: str) -> str | None:
+    """Cached, since lists come again and again."""
+    found = _DATE.match(timestamp)
     return found[0] if found else None

@@ -168,7 +168,7 @@ class SessionUpstream:
                             yield more
                 yield (batch or []) + await self._finish(run, admission)
                 logger.info("session answered", extra=run.facts())
-                await self._drain(body)
+                await response.finish(DRAIN_SECONDS)
         except GatewayError as error:
             logger.info("session failed", extra={**run.facts(), "code": error.code})
             if isinstance(error, FreeTierLimited | SignInAsked | SessionExpired):
@@ -184,7 +184,9 @@ class SessionUpstream:
             async for data in body:
                 if not begun and (begun := bool(data.strip())) and looks_like_page(data):
                     raise await self._refusal(response, data)
-                if batch := run.take(data):
+                batch = run.take(data)
+                del data  # or it stays while the next is awaited
+                if batch:
                     await admission.clear(sign=assembler.maybe_logged_out)
                     yield batch
                 run.check()
@@ -212,14 +214,6 @@ class SessionUpstream:
             else:
                 assembler.add_report(report)
         return batch + assembler.close()
-
-    async def _drain(self, body: AsyncIterator[bytes]) -> None:
-        try:
-            async with self._clock.deadline(DRAIN_SECONDS):
-                async for _ in body:
-                    pass
-        except (TimeoutError, UpstreamError):
-            return
 
     # requests
 
