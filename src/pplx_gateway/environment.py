@@ -5,6 +5,7 @@ placeholder value counts as unset. Every secret may also come from a file: `NAME
 """
 
 import ipaddress
+import math
 import os
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -67,7 +68,8 @@ def load(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".
 
 
 def check(settings: Settings) -> None:
-    """The rules between settings. Raises SettingsError."""
+    """The rules of single settings and between them. Raises SettingsError."""
+    _check_numbers(settings)
     for name, url in (("PPLX_SESSION_URL", settings.session_url), ("PPLX_API_URL", settings.api_url)):
         parts = urlsplit(url)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
@@ -75,8 +77,6 @@ def check(settings: Settings) -> None:
     remote = [url for url in (settings.session_url, settings.api_url) if urlsplit(url).hostname not in LOOPBACK]
     if settings.clock_factor != 1.0 and remote:
         raise SettingsError("PPLX_CLOCK_FACTOR is for tests: it needs every upstream on loopback.")
-    if settings.clock_factor <= 0:
-        raise SettingsError("PPLX_CLOCK_FACTOR must be above 0.")
     if settings.host not in LOOPBACK and not settings.api_key and not settings.allow_open:
         raise SettingsError(
             f"PPLX_PROXY_HOST={settings.host} lets others in, and PPLX_PROXY_API_KEY is not set. Set a key, listen on "
@@ -87,12 +87,6 @@ def check(settings: Settings) -> None:
             "FLARESOLVERR_URL must be an https:// address, or an http:// one on loopback or in a private network: the "
             "session cookie goes there."
         )
-    if settings.probe_interval_hours < 0:
-        raise SettingsError("PROBE_INTERVAL_HOURS must be 0 or more.")
-    if settings.probes_per_day < 0:
-        raise SettingsError("PPLX_PROBES_PER_DAY must be 0 or more.")
-    if settings.keepalive_hours <= 0:
-        raise SettingsError("KEEPALIVE_HOURS must be above 0.")
     if urlsplit(settings.ntfy_url).scheme not in ("https", "http"):
         raise SettingsError("NTFY_URL must start with https:// or http://.")
     if not settings.upstreams:
@@ -113,6 +107,24 @@ def _private(url: str) -> bool:
     except ValueError:
         near = "." not in host or host.endswith(_PRIVATE_DOMAINS)
     return parts.scheme == "http" and near
+
+
+# For these 0 has a meaning of its own: off, free, none.
+_MAY_BE_ZERO = frozenset(
+    {"port", "total_timeout_seconds", "probe_interval_hours", "probes_per_day", "store_days", "ntfy_cooldown_secs"}
+)
+
+
+def _check_numbers(settings: Settings) -> None:
+    for row in settings_table():
+        value = getattr(settings, row.field)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        zero_fits = row.field in _MAY_BE_ZERO
+        if not math.isfinite(value) or value < 0 or (value == 0 and not zero_fits):
+            raise SettingsError(f"{row.env.name} must be {'0 or more' if zero_fits else 'above 0'}.")
+    if settings.port > 65535:
+        raise SettingsError("PPLX_PROXY_PORT must be at most 65535.")
 
 
 def _dotenv(path: Path | None) -> dict[str, str]:

@@ -4,13 +4,16 @@ argparse, because a server's start waits for the command line's import: it takes
 """
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from pplx_gateway import __version__, collector
+from pplx_gateway.errors import GatewayError
 
+MOST_WORKERS = 64
 _COMMANDS = {
     "serve": "run the gateway on the settings of the environment and .env",
     "demo": "run the gateway on the built-in emulator: no account needed",
@@ -27,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with collector.paused():
             command = import_module(f"pplx_gateway.commands.{options.command}")
         command.run(options)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, GatewayError) as error:
         print(f"pplx-gateway: {error}", file=sys.stderr)
         sys.exit(2)
 
@@ -48,10 +51,31 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, about in _COMMANDS.items():
         command = commands.add_parser(name, help=about, description=about)
-        command.add_argument("--port", type=int, help="port to listen on; 0 takes a free one")
+        command.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
         if name == "serve":
             command.add_argument("--host", help="address to listen on")
-            command.add_argument("--workers", type=int, default=1, help="processes that share the port (1)")
+            command.add_argument("--workers", type=_workers, default=1, help="processes that share the port (1)")
         else:
-            command.add_argument("--clock-factor", type=float, default=1.0, help="speeds up pauses, for tests (1)")
+            command.add_argument("--clock-factor", type=_factor, default=1.0, help="speeds up pauses, for tests (1)")
     return parser
+
+
+def _port(text: str) -> int:
+    return _between(text, 0, 65535)
+
+
+def _workers(text: str) -> int:
+    return _between(text, 1, MOST_WORKERS)
+
+
+def _between(text: str, least: int, most: int) -> int:
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from {least} to {most}")
+    return int(text)
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if not 0 < factor < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return factor

@@ -60,7 +60,7 @@ async def open_session(ground: Ground, old_files: Path | None) -> OpenedSession:
     transport = Transport(
         clock, impersonate=settings.impersonate, max_connections=settings.max_connections, network=ground.network
     )
-    keeper = StoreKeeper(facts, ground.leases, clock, 4 * (options.lookup_timeouts.total or 0.0))
+    keeper = StoreKeeper(facts, ground.leases, clock, 4 * (options.lookup_timeouts.total or 0.0), site=options.host)
     credentials = Credentials(None, keeper)
     held = await keeper.open(variable, lambda: read_old_cache(old_files) if old_files else None)
     if held is not None:

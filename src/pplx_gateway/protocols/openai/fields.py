@@ -10,6 +10,7 @@ from operator import attrgetter, is_not
 from typing import NamedTuple
 
 from pplx_gateway.capabilities import Feature, Support, Use
+from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.openai import search
 from pplx_gateway.protocols.openai.chat_request import (
     AssistantMessage,
@@ -33,8 +34,11 @@ class Field(NamedTuple):
 
 
 def stop_strings(request: ChatRequest) -> tuple[str, ...]:
-    """An empty string stops nothing and is left out."""
+    """An empty string stops nothing and is left out. Raises InvalidRequest for more than anybody needs: each of them is
+    looked for in every piece of the answer."""
     listed = [request.stop] if isinstance(request.stop, str) else request.stop or []
+    if len(listed) > MOST_STOPS:
+        raise InvalidRequest(f"'stop' takes at most {MOST_STOPS} strings, not {len(listed)}.", param="stop")
     return tuple(filter(None, listed))
 
 
@@ -44,6 +48,7 @@ def thinks(request: ChatRequest) -> bool:
 
 
 F = Feature
+MOST_STOPS = 16
 
 FIELDS: tuple[Field, ...] = (
     Field("tools", F.FUNCTIONS, lambda r: r.tools),

@@ -25,9 +25,11 @@ TURN = "session_check"
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """`version` and `at` as in Held. `variable`: digest of the last PPLX_COOKIE that was seen. `took_old_file`: the
-    cookie of another program's cache was taken over, which happens once."""
+    cookie of another program's cache was taken over, which happens once. `site`: the host that the token is for; it is
+    never sent to another."""
 
     token: str = ""
+    site: str = ""
     version: int = 0
     at: float = 0.0
     variable: str = ""
@@ -37,7 +39,10 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 class StoreKeeper:
     """`turn_seconds`: longer than all requests of one check take."""
 
-    def __init__(self, facts: Facts, leases: Leases, clock: Clock, turn_seconds: float = 120.0) -> None:
+    def __init__(
+        self, facts: Facts, leases: Leases, clock: Clock, turn_seconds: float = 120.0, *, site: str = ""
+    ) -> None:
+        self._site = site
         self._facts = facts
         self._leases = leases
         self._clock = clock
@@ -54,9 +59,10 @@ class StoreKeeper:
         while True:
             fact = await self._facts.get(TOKEN)
             kept = _kept(fact)
-            began = self._begin(kept, variable, old_file)
-            if began == kept:
-                return _held(fact)
+            here = self._of_this_site(kept)
+            began = self._begin(here, variable, old_file)
+            if began == here:
+                return self._held(fact)
             if (written := await self._swap(began, fact)) is not None:
                 return written
 
@@ -74,8 +80,22 @@ class StoreKeeper:
             logger.info("the kept cookie is used")
         return seen
 
+    def _held(self, fact: Fact | None) -> Held | None:
+        kept = _kept(fact)
+        if fact is None or not kept.token or kept.site != self._site:
+            return None
+        return Held(Secret(kept.token), kept.version, fact.version, kept.at)
+
+    def _of_this_site(self, kept: Kept) -> Kept:
+        """Without the token of another site (PPLX_SESSION_URL was changed), and without what was known of it."""
+        if not kept.token or kept.site == self._site:
+            return kept
+        logger.warning("the kept cookie is another site's and is not used", extra={"site": self._site})
+        return msgspec.structs.replace(kept, token="", variable="")
+
     def _given(self, kept: Kept, token: Secret) -> Kept:
-        return msgspec.structs.replace(kept, token=token.reveal(), version=kept.version + 1, at=self._clock.now())
+        now = self._clock.now()
+        return msgspec.structs.replace(kept, token=token.reveal(), site=self._site, version=kept.version + 1, at=now)
 
     async def renew(self, token: Secret, old: Held) -> Held:
         held = old._replace(token=token, at=self._clock.now())
@@ -90,7 +110,7 @@ class StoreKeeper:
         while True:
             fact = await self._facts.get(TOKEN)
             kept = _kept(fact)
-            if kept.version != held.version and (given := _held(fact)) is not None:
+            if kept.version != held.version and (given := self._held(fact)) is not None:
                 return given
             new = msgspec.structs.replace(kept, token=held.token.reveal(), version=held.version, at=held.at)
             if (written := await self._swap(new, fact)) is not None:
@@ -106,7 +126,7 @@ class StoreKeeper:
 
     async def _swap(self, kept: Kept, fact: Fact | None) -> Held | None:
         """None where another worker was first."""
-        return _held(await self._facts.swap(TOKEN, msgspec.json.encode(kept), fact.version if fact else 0))
+        return self._held(await self._facts.swap(TOKEN, msgspec.json.encode(kept), fact.version if fact else 0))
 
     async def flush(self) -> None:
         """What could not be kept is of no use any more once another worker has kept a newer one."""
@@ -124,7 +144,7 @@ class StoreKeeper:
 
     async def read(self) -> Shared:
         found = await self._facts.among(TOKEN, STATE)
-        return Shared(_held(found.get(TOKEN)), _record(found.get(STATE)))
+        return Shared(self._held(found.get(TOKEN)), _record(found.get(STATE)))
 
     async def take_turn(self) -> bool:
         try:
@@ -151,11 +171,6 @@ def _record(fact: Fact | None) -> Record | None:
         return None if fact is None else msgspec.json.decode(fact.value, type=Record)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None  # the next check writes it anew
-
-
-def _held(fact: Fact | None) -> Held | None:
-    kept = _kept(fact)
-    return Held(Secret(kept.token), kept.version, fact.version, kept.at) if fact is not None and kept.token else None
 
 
 def _digest(token: Secret) -> str:

@@ -1,6 +1,7 @@
 """A question's turns as the site can take them: instructions, then user and assistant in turn, a user's turn last."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from pplx_gateway.capabilities import by_address
@@ -68,23 +69,13 @@ def _closing_system(messages: list[Message]) -> list[Message]:
     for message in reversed(messages):
         if message.role != "system":
             break
-        closing.insert(0, message)
-    return closing
+        closing.append(message)
+    return closing[::-1]
 
 
 def _alternating(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    turns: list[Turn] = []
-    for message in messages:
-        role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-        text = message.text
-        attachments = tuple(part for part in message.parts if not isinstance(part, TextPart))
-        if not text.strip() and not attachments:
-            continue
-        if turns and turns[-1].role == role:
-            before = turns.pop()
-            text = text if role == "assistant" else "\n\n".join(filter(str.strip, (before.text, text)))
-            attachments = before.attachments + attachments
-        turns.append(Turn(role, text, attachments))
+    said = (message for message in messages if message.text.strip() or _attachments(message))
+    turns = [_turn(role, list(neighbours)) for role, neighbours in groupby(said, _speaker)]
     if not turns or turns[-1].role != "user":
         raise InvalidRequest("The last message is empty.", param="messages")
     if not turns[-1].text.strip():
@@ -93,3 +84,18 @@ def _alternating(messages: Iterable[Message]) -> tuple[Turn, ...]:
             param="messages",
         )
     return tuple(turns)
+
+
+def _speaker(message: Message) -> Literal["user", "assistant"]:
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _turn(role: Literal["user", "assistant"], neighbours: list[Message]) -> Turn:
+    attachments = tuple(part for message in neighbours for part in _attachments(message))
+    if role == "assistant":
+        return Turn(role, neighbours[-1].text, attachments)
+    return Turn(role, "\n\n".join(text for message in neighbours if (text := message.text).strip()), attachments)
+
+
+def _attachments(message: Message) -> tuple[Attachment, ...]:
+    return tuple(part for part in message.parts if not isinstance(part, TextPart))
