@@ -269,7 +269,7 @@ async def test_without_a_key_nothing_is_read_or_kept(tmp_path: Path) -> None:
 async def test_a_caller_who_leaves_half_way_leaves_nothing(tmp_path: Path) -> None:
     async with calling(tmp_path) as (rig, caller):
         await half_an_upload(rig.url, leave=True)
-        await eventually(lambda: '"left": true' in rig.log.getvalue())
+        await eventually(lambda: '"left":true' in rig.log.getvalue())
         assert stored(tmp_path) == {}
         assert await caller.listed() == []
 
