@@ -6,6 +6,7 @@ an error becomes an HTTP answer while nothing was sent, and the stream's last fr
 
 import contextlib
 import logging
+from typing import NamedTuple
 
 from starlette.types import Receive, Scope, Send
 
@@ -55,6 +56,15 @@ class Chat:
             await call.fail(failure)
 
 
+class _Asked(NamedTuple):
+    """All of a request that its answer still needs. The body and its decoded form are gone by then."""
+
+    prepared: Prepared
+    route: Route
+    streamed: bool
+    wants_usage: bool
+
+
 class _Call:
     """One request: from its bytes to the last byte of its answer."""
 
@@ -68,6 +78,19 @@ class _Call:
         self._body_left = True
 
     async def answer(self) -> None:
+        asked = await self._asked()
+        self._facts.update(model=asked.route.requested, stream=asked.streamed)
+        async with (
+            Leaving(self._receive) as leaving,
+            self._gateway.ask(asked.prepared.question, asked.route, caller=self._caller) as exchange,
+        ):
+            if asked.streamed:
+                await self._streamed(asked, exchange, leaving)
+                return
+            reply, finished = await self._collected(asked, exchange)
+        await self._plain(asked, reply, finished, exchange)
+
+    async def _asked(self) -> _Asked:
         settings = self._gateway.settings
         body = await read_body(
             self._receive,
@@ -80,16 +103,7 @@ class _Call:
         route = self._gateway.resolve(request.model)
         files = await attached(request, self._gateway, self._caller)
         prepared = self._prepare(request, route, unknown_keys(body, ChatRequest), files)
-        self._facts.update(model=route.requested, stream=bool(request.stream))
-        async with (
-            Leaving(self._receive) as leaving,
-            self._gateway.ask(prepared.question, route, caller=self._caller) as exchange,
-        ):
-            if request.stream:
-                await self._streamed(request, prepared, route, exchange, leaving)
-                return
-            reply, finished = await self._collected(prepared, exchange)
-        await self._plain(reply, finished, route, exchange)
+        return _Asked(prepared, route, bool(request.stream), request.wants_usage)
 
     async def fail(self, error: GatewayError) -> None:
         self._facts["error"] = error.code
@@ -113,35 +127,30 @@ class _Call:
         target = Target(model.upstream, self._gateway.support(route), settings.unsupported)
         return prepare(request, route.requested, target, unknown, files)
 
-    async def _collected(self, prepared: Prepared, exchange: Exchange) -> tuple[ChatReply, Finished]:
+    async def _collected(self, asked: _Asked, exchange: Exchange) -> tuple[ChatReply, Finished]:
         reply: ChatReply | None = None
         async for batch in exchange:
             if reply is None or reply.told.upstream != exchange.served_by.upstream:
-                reply = ChatReply(_told(prepared, exchange))
+                reply = ChatReply(_told(asked.prepared, exchange))
             reply.feed(batch)
         if reply is None or reply.finished is None:
             raise _no_verdict()
         return reply, reply.finished
 
-    async def _plain(self, reply: ChatReply, finished: Finished, route: Route, exchange: Exchange) -> None:
+    async def _plain(self, asked: _Asked, reply: ChatReply, finished: Finished, exchange: Exchange) -> None:
         model = answered_by(finished, exchange.served_by, self._gateway.catalogue)
         body = reply.body(Head(fresh_id(), self._created(), model), finished)
         self._facts.update(upstream=reply.told.upstream, answered_by=model)
         told = reply.told_so_far._replace(remaining_pro=finished.remaining_pro)
-        await replies.send_json(self._send, body, _headers(route, told))
+        await replies.send_json(self._send, body, _headers(asked.route, told))
 
-    async def _streamed(
-        self, request: ChatRequest, prepared: Prepared, route: Route, exchange: Exchange, leaving: Leaving
-    ) -> None:
+    async def _streamed(self, asked: _Asked, exchange: Exchange, leaving: Leaving) -> None:
         renderer: ChatStream | None = None
 
         def stream_headers() -> RawHeaders:
-            if renderer is None:
-                return [
-                    *STREAM_HEADERS,
-                    *_headers(route, Told("", dropped=prepared.dropped, warnings=prepared.warnings)),
-                ]
-            return [*STREAM_HEADERS, *_headers(route, renderer.told_so_far)]
+            prepared = asked.prepared
+            untold = Told("", dropped=prepared.dropped, warnings=prepared.warnings)
+            return [*STREAM_HEADERS, *_headers(asked.route, renderer.told_so_far if renderer else untold)]
 
         self._stream = EventStream(
             self._send,
@@ -152,7 +161,7 @@ class _Call:
         async with self._stream as stream:
             async for batch in exchange:
                 if renderer is None or renderer.told.upstream != exchange.served_by.upstream:
-                    renderer = self._renderer(request, prepared, exchange)
+                    renderer = self._renderer(asked, exchange)
                 if renderer.finished:
                     continue
                 data = renderer.feed(batch)
@@ -164,11 +173,11 @@ class _Call:
             if renderer is None or not renderer.finished:
                 raise _no_verdict()
 
-    def _renderer(self, request: ChatRequest, prepared: Prepared, exchange: Exchange) -> ChatStream:
+    def _renderer(self, asked: _Asked, exchange: Exchange) -> ChatStream:
         head = Head(fresh_id(), self._created(), exchange.served_by.id)
-        told = _told(prepared, exchange)._replace(remaining_pro=self._remaining(exchange))
+        told = _told(asked.prepared, exchange)._replace(remaining_pro=self._remaining(exchange))
         self._facts.update(upstream=told.upstream)
-        return ChatStream(head, told, wants_usage=request.wants_usage)
+        return ChatStream(head, told, wants_usage=asked.wants_usage)
 
     def _remaining(self, exchange: Exchange) -> int | None:
         """As last heard: a stream's headers leave before the answer is counted."""

@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
+import msgspec
+
 from pplx_gateway.answer import Batch
 from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
@@ -65,11 +67,13 @@ class ApiUpstream:
         request = build(question, model, partial(self._signatures.find, caller))
         post = self._wire.ask(request.body, self._options.timeouts(research=model.research))
         run = self._new_run(request, model, caller)
+        del request  # what was sent need not stay as long as the answer
         self._runs.add(run)
         try:
             while not run.finished:
                 async with AsyncExitStack() as transfer:
                     run.read(await self._open(run, post, transfer))
+                    post = msgspec.structs.replace(post, body=None)
                     while (batch := await run.next_batch()) is not None:
                         if batch:
                             yield batch
