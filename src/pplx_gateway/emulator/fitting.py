@@ -29,6 +29,13 @@ def spoil(schema: object, question: str) -> Any:
     return {**arguments, "unasked": True}
 
 
+def answering(schema: Mapping[str, Any], question: str, answer: str) -> Any:
+    """A value for a `schema` that an answer must have; where that allows anything, the question and `answer`."""
+    if schema.get("properties") or schema.get("required") or schema.get("additionalProperties") is False:
+        return fit(schema, question)
+    return {"question": question, "answer": answer}
+
+
 class Fitter:
     """Fills one schema. Words are given out in order and start again when they run out."""
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Sequen
 from typing import Any, TypedDict, Unpack
 
 from pplx_gateway.clock import Clock
+from pplx_gateway.emulator.keys import KeyBook
 from pplx_gateway.emulator.record import Record, Recorder
 from pplx_gateway.emulator.script import Pause, ScriptBook, Scripted, Step
 from pplx_gateway.emulator.wire import Play, cancelled
@@ -44,6 +45,7 @@ class Stage:
         self.slow_seconds = durations.get("slow_seconds", 5.0)
         self.recorder = Recorder(clock)
         self.scripts = ScriptBook()
+        self.keys = KeyBook()
         self.guards: list[tuple[str, str, Guard]] = []
         self.views: dict[str, Callable[[], object]] = {}
         self.open_requests = 0

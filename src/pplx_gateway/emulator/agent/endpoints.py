@@ -3,24 +3,26 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from pplx_gateway.emulator.agent import faults, models, plan, rules, search, telling
+from pplx_gateway.emulator.agent import faults, models, plan, rules, telling
 from pplx_gateway.emulator.agent.access import RateMeter, check_key
 from pplx_gateway.emulator.agent.conversation import Conversation
 from pplx_gateway.emulator.agent.envelope import envelope
 from pplx_gateway.emulator.agent.errors import ApiError, not_found
+from pplx_gateway.emulator.agent.guards import guard
 from pplx_gateway.emulator.agent.request import AgentRequest, FunctionCallOutput
-from pplx_gateway.emulator.agent.run import Run, Runs
+from pplx_gateway.emulator.agent.run import Run, Runs, StreamCut
+from pplx_gateway.emulator.agent.sharing import announced
 from pplx_gateway.emulator.agent.strictness import read_request
-from pplx_gateway.emulator.control import json_response, long_poll
-from pplx_gateway.emulator.record import Record
-from pplx_gateway.emulator.script import Bytes, Cut, Scripted, Step
+from pplx_gateway.emulator.control import json_response, long_poll, refused
+from pplx_gateway.emulator.forms import BadControl
+from pplx_gateway.emulator.script import Bytes, Cut, Step
 from pplx_gateway.emulator.stage import Stage
 from pplx_gateway.emulator.wire import unless_left
 from pplx_gateway.emulator.words import parse_controls
@@ -40,8 +42,7 @@ class AgentApi:
         self._meter = RateMeter(stage.clock)
         self._runs = Runs()
         for path in AGENT_PATHS:
-            stage.guard("POST", path, refuse_agent)
-        stage.guard("POST", "/search", refuse_search)
+            stage.guard("POST", path, guard(_check))
         stage.show("runs", lambda: [_view(run) for run in self._runs])
 
     def routes(self) -> list[BaseRoute]:
@@ -53,6 +54,7 @@ class AgentApi:
                 Route(f"{path}/{{run_id}}", self.retrieve, methods=["GET"]),
                 Route(f"{path}/{{run_id}}/cancel", self.cancel, methods=["POST"]),
                 Route(f"{path}/{{run_id}}/files", self.list_files, methods=["GET"]),
+                Route(f"{path}/{{run_id}}/files/{{file_id}}/content", self.file_content, methods=["GET"]),
             )
         ]
         retired = [
@@ -64,12 +66,14 @@ class AgentApi:
             *runs,
             *retired,
             Route("/v1/models", self.list_models, methods=["GET"]),
-            Route("/search", self.search, methods=["POST"]),
             Route("/_emulator/runs", self.show_runs, methods=["GET"]),
+            Route("/_emulator/runs/{run_id}/cut", self.cut_run, methods=["POST"]),
+            Route("/_emulator/keys", self.show_keys, methods=["GET"]),
+            Route("/_emulator/keys", self.set_keys, methods=["POST"]),
         ]
 
     async def create(self, request: Request) -> Response:
-        key = check_key(request.headers)
+        key = check_key(request.headers, self._stage.keys)
         asked = read_request(await request.body())
         rules.check(asked)
         conversation = self._conversation(asked, key)
@@ -83,6 +87,16 @@ class AgentApi:
         if asked.body.background or await unless_left(request.receive, run.finished()):
             return self._whole(run, headers)
         return Response(status_code=499)  # nobody is there to read it; the run goes on
+
+    def begin(self, body: bytes, key: str) -> Run:
+        """A run that no connection waits for: what a batch asks. Raises ApiError, for faults that are pages too."""
+        asked = read_request(body)
+        rules.check(asked)
+        conversation = self._conversation(asked, key)
+        shown = faults.answer(parse_controls(conversation.question).fault, self._stage)
+        if shown is not None:
+            raise ApiError(shown.status_code, "the upstream gave no answer", "bad_gateway")
+        return self._start(asked, conversation, key)
 
     def _conversation(self, asked: AgentRequest, key: str) -> Conversation:
         """Raises ApiError for a previous response that cannot be continued, with the API's bare words."""
@@ -120,8 +134,12 @@ class AgentApi:
             telling.fail(run, self._stage.clock.now())
 
     async def _steps(self, run: Run, after: int) -> AsyncGenerator[Step, None]:
-        async for event in run.follow(after):
-            yield Bytes(event)
+        try:
+            async for event in run.follow(after):
+                yield Bytes(event)
+        except StreamCut:
+            yield Cut()
+            return
         if run.broken is not None:
             self._runs.forget(run)
         if run.broken == "drop":
@@ -138,7 +156,7 @@ class AgentApi:
         return self._stage.play(steps, headers=[*promised, *headers.items()])
 
     async def retrieve(self, request: Request) -> Response:
-        key = check_key(request.headers)
+        key = check_key(request.headers, self._stage.keys)
         run = self._find(request, key)
         stream, after = _replay_query(request)
         headers = self._meter.headers()
@@ -159,7 +177,7 @@ class AgentApi:
         return run
 
     async def cancel(self, request: Request) -> Response:
-        key = check_key(request.headers)
+        key = check_key(request.headers, self._stage.keys)
         run = self._runs.find(request.path_params["run_id"], key)
         # An unknown run and a finished one are told apart by nobody (docs/wire-agent.md 2.8).
         if run is None or run.ended:
@@ -176,21 +194,25 @@ class AgentApi:
         telling.cancel(run, self._stage.clock.now())
 
     async def list_files(self, request: Request) -> Response:
-        self._find(request, check_key(request.headers))
-        return json_response({"object": "list", "data": []}, headers=self._meter.headers())
+        run = self._find(request, check_key(request.headers, self._stage.keys))
+        made = {"object": "file", "created_at": int(run.created_at)}
+        data = [{**made, "id": f.id, "filename": f.filename, "bytes": len(f.content)} for f in announced(run)]
+        return json_response({"object": "list", "data": data}, headers=self._meter.headers())
+
+    async def file_content(self, request: Request) -> Response:
+        run = self._find(request, check_key(request.headers, self._stage.keys))
+        wanted = request.path_params["file_id"]
+        file = next((file for file in announced(run) if file.id == wanted), None)
+        if file is None:
+            raise not_found()
+        return Response(file.content, 200, dict(self._meter.headers()), "application/octet-stream")
 
     async def list_models(self, _request: Request) -> Response:
         """Answers without a key, too."""
         return json_response(models.listing(), headers=self._meter.headers())
 
-    async def search(self, request: Request) -> Response:
-        check_key(request.headers)
-        asked = search.read_search(await request.body())
-        shown = faults.answer(parse_controls(asked.queries[0]).fault, self._stage)
-        return shown or json_response(search.answer(asked), headers=self._meter.headers())
-
     async def refuse_retired(self, request: Request) -> Response:
-        check_key(request.headers)
+        check_key(request.headers, self._stage.keys)
         raise ApiError(
             403,
             "Chat completions is not available. Use /v1/responses instead of /v1/sonar.",
@@ -206,6 +228,23 @@ class AgentApi:
             return [run for run in self._runs if run_id in (None, run.id) and status in (None, run.status)]
 
         return await long_poll(self._stage, request, "runs", found, _view)
+
+    async def cut_run(self, request: Request) -> Response:
+        """Breaks the streams that follow the run, which itself goes on."""
+        runs = [run for run in self._runs if run.id == request.path_params["run_id"]]
+        for run in runs:
+            run.cut_followers()
+        return json_response({"runs": [_view(run) for run in runs]}, 200 if runs else 404)
+
+    async def show_keys(self, _request: Request) -> Response:
+        return json_response({"keys": self._stage.keys.view()})
+
+    async def set_keys(self, request: Request) -> Response:
+        try:
+            self._stage.keys.set(await request.body())
+        except BadControl as error:
+            return refused(str(error))
+        return await self.show_keys(request)
 
 
 def _view(run: Run) -> dict[str, object]:
@@ -236,21 +275,5 @@ def _replay_query(request: Request) -> tuple[bool, int]:
     return True, int(after)
 
 
-def refuse_agent(record: Record) -> Scripted | None:
-    """The API's refusal of an Agent request, for a script that would have answered it."""
-    return _refusal(record, lambda: rules.check(read_request(record.body)))
-
-
-def refuse_search(record: Record) -> Scripted | None:
-    return _refusal(record, lambda: search.read_search(record.body))
-
-
-def _refusal(record: Record, check: Callable[[], object]) -> Scripted | None:
-    try:
-        check()
-    except ApiError as error:
-        record.refusal = error.message
-        return Scripted(
-            status=error.status, headers=[("content-type", "application/json")], steps=[Bytes(error.body())]
-        )
-    return None
+def _check(body: bytes) -> None:
+    rules.check(read_request(body))

@@ -1,5 +1,6 @@
 """Errors in the API's own words (docs/wire-agent.md 11)."""
 
+import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -36,8 +37,13 @@ def not_found() -> ApiError:
     return ApiError(404, "resource not found", "not_found")
 
 
+# Refused before the request had an id.
+_WITHOUT_ID = (401, 404)
+
+
 def render(error: ApiError) -> Response:
-    return Response(error.body(), error.status, error.headers, "application/json")
+    named = {} if error.status in _WITHOUT_ID else {"x-request-id": str(uuid.uuid4())}
+    return Response(error.body(), error.status, {**named, **error.headers}, "application/json")
 
 
 async def on_api_error(request: Request, error: Exception) -> Response:

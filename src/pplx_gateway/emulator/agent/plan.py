@@ -222,8 +222,5 @@ def _text(request: AgentRequest, conversation: Conversation, plan: Plan) -> str:
 
 
 def _json(schema: dict[str, object], conversation: Conversation, plan: Plan) -> str:
-    """An answer that fits `schema`; where it allows anything, the question and an answer to it."""
-    if not schema.get("properties") and not schema.get("required") and schema.get("additionalProperties") is not False:
-        answer = plan.composed.text() if conversation.results else plan.composed.topic
-        return msgspec.json.encode({"question": plan.controls.question, "answer": answer}).decode()
-    return msgspec.json.encode(fitting.fit(schema, plan.controls.question)).decode()
+    answer = plan.composed.text() if conversation.results else plan.composed.topic
+    return msgspec.json.encode(fitting.answering(schema, plan.controls.question, answer)).decode()

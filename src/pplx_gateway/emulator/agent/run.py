@@ -17,6 +17,10 @@ Breakage = Literal["drop", "bad_json"]
 KEPT_RUNS = 2000
 
 
+class StreamCut(Exception):
+    """This one stream of a run breaks off."""
+
+
 class Run:
     """Goes on whether anybody follows it or not, until it ends or is cancelled. Times are seconds since the epoch.
 
@@ -51,6 +55,7 @@ class Run:
         self.events: list[bytes] = []
         self.task: asyncio.Task[None] | None = None
         self._ended = False
+        self._cuts = 0
         self._changed = asyncio.Event()
         self._on_change = on_change
 
@@ -92,21 +97,30 @@ class Run:
         self._ended = True
         self._wake()
 
+    def cut_followers(self) -> None:
+        """Breaks every stream that follows the run now; the run itself goes on."""
+        self._cuts += 1
+        self._wake()
+
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
         self._on_change()
 
     async def follow(self, after: int = -1) -> AsyncGenerator[bytes, None]:
-        """Events whose sequence number is above `after`: those that are there, then the others as they come."""
-        place = after + 1
+        """Events whose sequence number is above `after`: those that are there, then the others as they come. Raises
+        StreamCut."""
+        place, cuts = after + 1, self._cuts
         while True:
-            while place < len(self.events):
+            if self._cuts != cuts:
+                raise StreamCut
+            if place < len(self.events):
                 place += 1
-                yield self.events[place - 1]
-            if self._ended:
+                yield self.events[place - 1]  # a cut may come while this is sent
+            elif self._ended:
                 return
-            await self._changed.wait()
+            else:
+                await self._changed.wait()
 
     async def finished(self) -> None:
         while not self._ended:
@@ -124,8 +138,8 @@ class Runs:
 
     def add(self, run: Run) -> None:
         self._runs[run.id] = run
-        while len(self._runs) > KEPT_RUNS:
-            self._runs.popitem(last=False)
+        if len(self._runs) > KEPT_RUNS:  # one that goes on is kept whatever comes after it
+            self._runs.pop(next((old.id for old in self._runs.values() if old.ended), run.id))
 
     def forget(self, run: Run) -> None:
         self._runs.pop(run.id, None)

@@ -7,6 +7,7 @@ from pplx_gateway.emulator import knowledge, pages
 from pplx_gateway.emulator.agent.envelope import envelope
 from pplx_gateway.emulator.agent.plan import Call
 from pplx_gateway.emulator.agent.run import Run
+from pplx_gateway.emulator.agent.sharing import share_items
 from pplx_gateway.emulator.agent.usage import Counts, bill, tokens
 from pplx_gateway.emulator.stage import Stage
 
@@ -31,6 +32,7 @@ class Telling:
         await self._begin()
         await self._search()
         await self._linger()
+        self._run.output += share_items(self._run)
         self._announce_items()
         for call in self._plan.calls:
             self._call(call)

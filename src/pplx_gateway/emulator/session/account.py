@@ -43,15 +43,15 @@ _LEFT = re.compile(r"left(\d+)")
 
 
 class Account(msgspec.Struct, kw_only=True):
-    """`left` counts what remains by kind. `lies` holds readings that a fault has spoilt once, and until when (monotonic
-    seconds of the clock): the session check (`session`) and the quota (`all`, `status`)."""
+    """`left` counts what remains by kind. `lie_until`: a fault has spoilt the next session check, unless that comes
+    after this moment (monotonic seconds of the clock), too late to be about the same fault."""
 
     key: str
     tier: Tier
     words: frozenset[str]
     left: dict[str, int]
     rotations: int = 0
-    lies: dict[str, float] = msgspec.field(default_factory=dict)
+    lie_until: float | None = None
 
     @property
     def user_id(self) -> str:
@@ -68,13 +68,10 @@ class Account(msgspec.Struct, kw_only=True):
     def allows(self, tier: Tier) -> bool:
         return TIERS.index(tier) <= TIERS.index(self.tier)
 
-    def spoil(self, *readings: str, until: float) -> None:
-        """Makes the next of each of `readings` a lie, unless it comes too late to be about the same fault."""
-        self.lies |= dict.fromkeys(readings, until)
-
-    def lies_about(self, reading: str, now: float) -> bool:
-        """Whether this one is spoilt; the one after it is not."""
-        return now < self.lies.pop(reading, now)
+    def lies(self, now: float) -> bool:
+        """Whether this session check is spoilt; the one after it is not."""
+        until, self.lie_until = self.lie_until, None
+        return until is not None and now < until
 
     def use(self, kind: str | None) -> None:
         """Counts one answer; None = of a kind that is not counted."""

@@ -1,7 +1,7 @@
 """Asked to Reply: what the emulator says.
 
-`reply_to` is the one place where an answer is made. Answers that are not prose (proposals of function calls, which a
-bridge asks for by its instructions) belong here too, before the prose.
+`reply_to` is the one place where an answer is made. Where the instructions want JSON, it is the prose's wrapping, or
+calls of functions in its place (proposing.py).
 """
 
 import re
@@ -12,6 +12,7 @@ from pplx_gateway.emulator import knowledge, words
 from pplx_gateway.emulator.knowledge import Composed
 from pplx_gateway.emulator.session.asked import Asked
 from pplx_gateway.emulator.session.forms import FORMS
+from pplx_gateway.emulator.session.proposing import formed, proposal, wanted_by
 from pplx_gateway.emulator.session.reply import Page, Picture, Reply
 from pplx_gateway.emulator.session.state import Upload
 
@@ -50,7 +51,7 @@ def reply_to(asked: Asked, material: Material) -> Reply:
     composed = _composed(asked, material)
     searched = asked.body.params.searches
     return Reply(
-        text=_text(asked, material, composed),
+        text=_answer(asked, material, composed),
         pages=_pages(composed) if searched else (),
         queries=composed.queries if searched else (),
         goals=composed.plan if searched else (),
@@ -89,8 +90,15 @@ def _composed(asked: Asked, material: Material) -> Composed:
         asked.question or "hello",
         earlier=(*material.earlier, *asked.earlier),
         domains=domains,
+        results=asked.results,
         marks=params.searches,
     )
+
+
+def _answer(asked: Asked, material: Material, composed: Composed) -> str:
+    wanted = wanted_by(asked.envelope.orders)
+    calls = proposal(wanted, asked.controls, after_results=bool(asked.results))
+    return calls or formed(wanted, asked.question, _text(asked, material, composed))
 
 
 def _text(asked: Asked, material: Material, composed: Composed) -> str:

@@ -51,9 +51,14 @@ class Body(msgspec.Struct, frozen=True):
     params: Params
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, rename={"made_for": "for"}):
+    """What was said, or a call of the function `name`, whose result is the content. `made_for`: "query" if it was
+    called for what is asked now."""
+
     role: str
-    content: str
+    content: str | None = None
+    name: str = ""
+    made_for: str | None = None
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -89,7 +94,13 @@ class Asked(NamedTuple):
     @property
     def earlier(self) -> tuple[str, ...]:
         """The earlier questions that the envelope tells, oldest first."""
-        return tuple(turn.content for turn in self.envelope.history if turn.role == "user")
+        return tuple(turn.content or "" for turn in self.envelope.history if turn.role == "user")
+
+    @property
+    def results(self) -> tuple[tuple[str, str], ...]:
+        """What functions returned for this question: pairs of a name and the result."""
+        calls = [turn for turn in self.envelope.history if turn.role == "function" and turn.made_for == "query"]
+        return tuple((turn.name, turn.content) for turn in calls if turn.content is not None)
 
 
 def parse(body: bytes) -> Asked:

@@ -6,8 +6,6 @@ from pplx_gateway.emulator.session.asked import MAX_QUERY_CHARACTERS, Asked
 from pplx_gateway.emulator.session.frames import Frame
 from pplx_gateway.emulator.session.state import State
 
-QUOTA_READINGS = ("all", "status")
-
 
 def failure_of(state: State, asked: Asked, account: Account | None) -> Frame | None:
     """The frame of the failure; None if the ask can be answered."""
@@ -16,7 +14,7 @@ def failure_of(state: State, asked: Asked, account: Account | None) -> Frame | N
     if not _handle_fits(state, asked, account) or not _files_fit(state, asked, account):
         return faults.generic()
     if asked.controls.fault == "quota_gone":
-        return _quota_gone(state, asked, account)
+        return _quota_gone(asked, account)
     return _model_failure(state, asked, account) if account is not None else None
 
 
@@ -44,10 +42,8 @@ def owner_of(account: Account | None) -> str:
     return "" if account is None else account.key
 
 
-def _quota_gone(state: State, asked: Asked, account: Account | None) -> Frame:
-    """The fault: the error frame, and zeros when the quota is read the next time."""
-    if account is not None:
-        state.spoil(account, *QUOTA_READINGS)
+def _quota_gone(asked: Asked, account: Account | None) -> Frame:
+    """The fault, which is this question's alone: what is really left is read and used as before."""
     params = asked.body.params
     kind = kind_of(params.mode, params.model_preference) or "pro"
     return faults.quota_gone(kind, free=account is None or account.tier == "free")

@@ -23,7 +23,7 @@ def open_entry(state: State, asked: Asked, account: Account | None, base_url: st
     """A new entry with its reply, already findable. `base_url`: where reports can be downloaded."""
     if asked.controls.fault == "logged_out":
         if account is not None:
-            state.spoil(account, "session")
+            state.spoil(account)
         account = None
     params, backend_uuid = asked.body.params, new_id()
     previous = state.entries.get(params.last_backend_uuid)

@@ -30,7 +30,7 @@ class Reading:
     async def session(self, request: Request) -> Response:
         """A user, or `{}`: never 401 (docs/wire-session.md 3)."""
         account, credential = self._state.account(request), self._state.credential(request)
-        if account is None or account.expired or self._state.lies(account, "session"):
+        if account is None or account.expired or self._state.lies(account):
             gone = account is not None and account.expired and "rotate" in account.words
             return with_cookies(JSONResponse({}), deletion(credential) if gone else [])
         cookies = renewed(self._state, credential, account) if "rotate" in account.words else []
@@ -50,7 +50,7 @@ class Reading:
 
     async def quota(self, request: Request) -> Response:
         """Only what is left; nothing of totals or times (docs/wire-session.md 4)."""
-        left = self._left(request, "all")
+        left = self._left(request)
         counters: Json = {f"remaining_{name}": None if left is None else left[name] for name in _COUNTERS}
         member = self._state.member(request)
         agentic = 0 if left is None or member is None or member.tier != "max" else 10
@@ -65,7 +65,7 @@ class Reading:
         )
 
     async def quota_status(self, request: Request) -> Response:
-        left, member = self._left(request, "status"), self._state.member(request)
+        left, member = self._left(request), self._state.member(request)
         named = {"pro": "pro_search", "research": "research", "labs": "labs"}
         unsure = member is not None and "unknown" in member.words
         modes = {
@@ -78,13 +78,12 @@ class Reading:
         none = {"available": False, "remaining_detail": {"kind": "not_provided", "remaining": None}}
         return JSONResponse({"free_queries": True, "modes": {**modes, "agentic_research": none}, "sources": {}})
 
-    def _left(self, request: Request, reading: str) -> dict[str, int] | None:
-        """The counters as this reading shows them; None where nobody is logged in."""
+    def _left(self, request: Request) -> dict[str, int] | None:
+        """The counters as they are shown; None where nobody is logged in."""
         account = self._state.member(request)
         if account is None:
             return None
-        zero = self._state.lies(account, reading) or "unknown" in account.words
-        return dict.fromkeys(account.left, 0) if zero else account.left
+        return dict.fromkeys(account.left, 0) if "unknown" in account.words else account.left
 
     async def settings(self, request: Request) -> Response:
         account = member_of(request, self._state)

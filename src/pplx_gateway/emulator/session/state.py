@@ -19,7 +19,7 @@ from pplx_gateway.emulator.stage import Stage
 
 T = TypeVar("T")
 KEPT = 2000
-LIE_SECONDS = 300.0  # so long a fault can still spoil a reading
+LIE_SECONDS = 300.0  # so long a fault can still spoil the session check
 
 
 class Kept(Generic[T]):
@@ -105,11 +105,11 @@ class State:
         account = self.account(request)
         return None if account is None or account.expired else account
 
-    def spoil(self, account: Account, *readings: str) -> None:
-        account.spoil(*readings, until=self.stage.clock.monotonic() + LIE_SECONDS)
+    def spoil(self, account: Account) -> None:
+        account.lie_until = self.stage.clock.monotonic() + LIE_SECONDS
 
-    def lies(self, account: Account, reading: str) -> bool:
-        return account.lies_about(reading, self.stage.clock.monotonic())
+    def lies(self, account: Account) -> bool:
+        return account.lies(self.stage.clock.monotonic())
 
     def thread(self, context_uuid: str) -> list[Entry]:
         """The turns of a thread, oldest first."""
