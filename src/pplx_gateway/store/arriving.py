@@ -20,6 +20,7 @@ class StoredFile(msgspec.Struct, frozen=True):
     """`kind` is the media type that the bytes agree with; times are whole seconds since the epoch."""
 
     id: str
+    caller: str
     size: int
     filename: str
     kind: str
@@ -151,7 +152,7 @@ def stored_file(row: Row) -> StoredFile:
     return StoredFile(*row)
 
 
-_READ = "select id, size, filename, kind, purpose, created_at, expires_at from files where id = ?"
+_READ = "select id, caller, size, filename, kind, purpose, created_at, expires_at from files where id = ?"
 _RESERVE = """
 insert into files (id, caller, size, created_at)
 select ?, ?, min(?, ? - used), ? from (select coalesce(sum(size), 0) as used from files)

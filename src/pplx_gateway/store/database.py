@@ -1,4 +1,4 @@
-"""SQLite on one thread of its own, behind three methods.
+"""SQLite on one thread of its own, behind a handful of methods.
 
 WAL, so that two workers share the file; every write is one `BEGIN IMMEDIATE` transaction, so that two writers wait for
 each other instead of failing half-way. The file and its companions are readable by the owner alone.
@@ -18,8 +18,10 @@ from pplx_gateway.errors import StoreUnavailable
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Arguments = Sequence[object]
+Statement = tuple[str, Arguments]
 
 BUSY_TIMEOUT_SECONDS = 5.0
+LOG_BYTES = 4 << 20  # a long log of changes is cut back to this
 
 
 class Database:
@@ -45,9 +47,14 @@ class Database:
         """The rows of one reading statement."""
         return await self._run(lambda: self._open.execute(sql, arguments).fetchall())
 
-    async def write(self, *statements: tuple[str, Arguments]) -> None:
-        """All statements in one transaction, or none of them."""
-        await self._run(lambda: self._write(statements))
+    async def write(self, *statements: Statement) -> list[int]:
+        """All statements in one transaction, or none of them. How many rows each has changed."""
+        return await self._run(lambda: self._write(statements))
+
+    async def settle(self) -> None:
+        """Empties the log of changes into the file, so that what was deleted is not on the disk any more. Does what it
+        can while others read."""
+        await self.fetch("pragma wal_checkpoint(truncate)")
 
     async def close(self) -> None:
         """Waits for what was begun. Safe to call twice."""
@@ -78,6 +85,9 @@ class Database:
         )
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = normal")
+        connection.execute("pragma foreign_keys = on")
+        connection.execute("pragma secure_delete = on")  # what was deleted is overwritten, not only given up
+        connection.execute(f"pragma journal_size_limit = {LOG_BYTES}")
         self._connection = connection
         self._migrate()
 
@@ -85,16 +95,16 @@ class Database:
         self._open.close()
         self._connection = None
 
-    def _write(self, statements: Sequence[tuple[str, Arguments]]) -> None:
+    def _write(self, statements: Sequence[Statement]) -> list[int]:
         connection = self._open
         connection.execute("begin immediate")
         try:
-            for sql, arguments in statements:
-                connection.execute(sql, arguments)
+            changed = [connection.execute(sql, arguments).rowcount for sql, arguments in statements]
         except sqlite3.Error:
             connection.execute("rollback")
             raise
         connection.execute("commit")
+        return changed
 
     def _migrate(self) -> None:
         """Runs the numbered files that this database has not seen. `user_version` is the last one's number."""
@@ -116,6 +126,12 @@ def _migrations() -> list[tuple[int, str]]:
 
 
 def _statements(sql: str) -> list[str]:
-    """`executescript` would commit the transaction first, so the file is cut at its semicolons here."""
-    lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
-    return [statement for part in "\n".join(lines).split(";") if (statement := part.strip())]
+    """`executescript` would commit the transaction first, so the file is cut into its statements here."""
+    statements, pending = [], ""
+    for line in sql.splitlines(keepends=True):
+        if not line.lstrip().startswith("--"):
+            pending += line
+        if sqlite3.complete_statement(pending):
+            statements.append(pending.strip())
+            pending = ""
+    return statements
