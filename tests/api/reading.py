@@ -1,18 +1,19 @@
 """Short ways to feed a reader and to collect what it says."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from pplx_gateway.answer import Answer, Batch, Finished
 from pplx_gateway.catalogue import AgentRoute
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.upstreams.api.assembly import Assembly
-from pplx_gateway.upstreams.api.names import Names
 from pplx_gateway.upstreams.api.reader import Reader
 from pplx_gateway.upstreams.faults import Faults
+from pplx_gateway.upstreams.names import Names
 from tests.api.fakes import FakeClock
 
 BARE = AgentRoute(model="perplexity/sonar", search="force")
 LEVEL = AgentRoute(effort="medium")
+OFFERED = frozenset(("f", "g", "web_search"))
 
 
 class Reading:
@@ -23,7 +24,7 @@ class Reading:
         route: AgentRoute = BARE,
         *,
         names: Names | None = None,
-        may_call: bool = True,
+        may_call: Container[str] = OFFERED,
         warnings: Sequence[str] = (),
     ) -> None:
         self.kept: dict[str, str] = {}
@@ -67,7 +68,7 @@ class Reading:
         return self.reader.failure
 
 
-def read(data: bytes | Iterable[bytes], route: AgentRoute = BARE, *, may_call: bool = True) -> Reading:
+def read(data: bytes | Iterable[bytes], route: AgentRoute = BARE, *, may_call: Container[str] = OFFERED) -> Reading:
     """All of a reply, to its end."""
     reading = Reading(route, may_call=may_call)
     reading.feed(*([data] if isinstance(data, bytes) else data))

@@ -30,7 +30,7 @@ from pplx_gateway.errors import (
     UpstreamError,
     UpstreamTruncated,
 )
-from pplx_gateway.upstreams.api.names import Names
+from pplx_gateway.upstreams.names import Names
 from tests.api.reading import BARE, LEVEL, Reading, read
 from tests.api.stories import (
     A_BASE,
@@ -405,7 +405,7 @@ def test_a_call_that_was_announced_only_is_not_lost() -> None:
     assert read(stream(created(), added, final)).answer.tool_calls[0].arguments == '{"a":1}'
 
 
-@pytest.mark.parametrize(("arguments", "text"), [({"a": [1]}, '{"a":[1]}'), ("", "{}"), (None, "{}"), ("{", "{")])
+@pytest.mark.parametrize(("arguments", "text"), [({"a": [1]}, '{"a":[1]}'), ("", "{}"), (None, "{}")])
 def test_arguments_become_json_text(arguments: Any, text: str) -> None:
     item = function_call("f", arguments)
     assert read(stream(created(), item_done(item), completed(item))).answer.tool_calls[0].arguments == text
@@ -420,9 +420,32 @@ def test_two_calls_and_text_all_arrive() -> None:
 
 def test_a_call_that_nobody_allowed_is_an_error() -> None:
     item = function_call("f")
-    reading = read(stream(created(), delta("x"), item_done(item), completed(item)), may_call=False)
+    reading = read(stream(created(), delta("x"), item_done(item), completed(item)), may_call=())
     assert isinstance(reading.failure, ToolProtocolError)
     assert not reading.answer.tool_calls
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        function_call("h"),
+        function_call("fn_web_search"),
+        function_call("f", "{"),
+        function_call("f", '{"a":1,}'),
+        function_call("f", '{"a":NaN}'),
+        function_call("f", '{"a":"\\ud83d"}'),
+        function_call("f", "[1]"),
+        function_call("f", "1"),
+        function_call("f", [1]),
+        function_call("f", "{" + '"a":{' * 9999),
+    ],
+)
+def test_a_call_that_no_caller_could_make_is_an_error(item: Json) -> None:
+    for events in ((item_done(item), completed(item)), (completed(item),)):
+        reading = read(stream(created(), delta("x"), *events))
+        assert isinstance(reading.failure, ToolProtocolError)
+        assert reading.failure.retry is False
+        assert not reading.answer.tool_calls
 
 
 @pytest.mark.parametrize("item", [function_call(""), {**function_call("f"), "id": None, "call_id": None}])

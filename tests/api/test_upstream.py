@@ -27,6 +27,7 @@ from pplx_gateway.settings import Secret
 from pplx_gateway.transport import TransferTimeout
 from pplx_gateway.upstreams import Upstream
 from pplx_gateway.upstreams.api import ApiOptions, ApiUpstream
+from pplx_gateway.upstreams.api.keys import KeyPool, only_key
 from tests.api import strict
 from tests.api.asking import model, question, said
 from tests.api.fakes import FakeClock, FakeTransport, Pass, Reply, Silence
@@ -48,7 +49,11 @@ class Rig:
         self.transport = FakeTransport(self.clock, *replies, cancelled=cancelled)
         self.batches: list[Batch] = []
         self.upstream = ApiUpstream(
-            self.transport, self.clock, Secret(KEY), BASE + "/", options or ApiOptions(jitter=lambda: 0.5)
+            self.transport,
+            self.clock,
+            KeyPool(self.clock, [only_key(Secret(KEY))]),
+            BASE + "/",
+            options or ApiOptions(jitter=lambda: 0.5),
         )
 
     async def ask(self, asked: Question | None = None, caller: str = "alice") -> Answer:
@@ -451,7 +456,7 @@ async def test_leaving_while_a_throttle_is_waited_for_sends_nothing_more() -> No
     started = asyncio.Event()
     clock = Sleepy()
     transport = FakeTransport(clock, Reply(status=429))
-    upstream = ApiUpstream(transport, clock, Secret(KEY), BASE)
+    upstream = ApiUpstream(transport, clock, KeyPool(clock, [only_key(Secret(KEY))]), BASE)
     task = asyncio.create_task(anext(upstream.ask(question(), model("sonar"), "alice")))
     await started.wait()
     assert transport.open == 0

@@ -80,6 +80,13 @@ class Faults:
             return UpstreamError(self.clean(detail.message) or otherwise)
         return self._error(status, detail, None)
 
+    def redacted(self, data: bytes) -> bytes:
+        """`data` without credentials of ours."""
+        for secret in self._secrets():
+            if secret and (known := secret.encode()) in data:
+                data = data.replace(known, REDACTED.encode())
+        return data
+
     def clean(self, text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
         """`text` in one line of at most `limit` characters, without markup and secrets."""
         bounded = self._redact(text)[:_MAX_READ_CHARACTERS]
@@ -103,11 +110,9 @@ class Faults:
         said = f"{self._service} answered HTTP {status}" + (f": {words}" if words else ".")
         param = _our_name(self.clean(detail.param or "", 200) or None)
         fault = _Fault(status, words, said, param, wait, self._service, self._credential)
-        if _quota_is_gone(status, detail):
-            return _no_balance(fault)
-        if status == 400 and "invalid_model" in (detail.type, detail.code):
-            return _no_model(fault)
-        return _BY_STATUS.get(status, _failed)(fault)
+        error = _reading(fault, detail)(fault)
+        error.upstream_status = status
+        return error
 
 
 class _Fault(NamedTuple):
@@ -120,6 +125,15 @@ class _Fault(NamedTuple):
     wait: float | None
     service: str
     credential: str
+
+
+def _reading(fault: _Fault, detail: Detail) -> Callable[[_Fault], GatewayError]:
+    """What makes the error."""
+    if _quota_is_gone(fault.status, detail):
+        return _no_balance
+    if fault.status == 400 and "invalid_model" in (detail.type, detail.code):
+        return _no_model
+    return _BY_STATUS.get(fault.status, _failed)
 
 
 def _refused(fault: _Fault) -> GatewayError:
@@ -187,13 +201,13 @@ def read_detail(body: bytes) -> Detail | None:
     return _from_json(value)
 
 
-def wait_seconds(headers: Headers, now: float) -> float | None:
-    """How long to wait, in seconds from `now` (epoch), at most 120; None if neither Retry-After nor x-ratelimit-reset
-    says so. A longer wait is cut: callers would rather ask again than sleep for a day."""
+def wait_seconds(headers: Headers, now: float, longest: float = MAX_WAIT_SECONDS) -> float | None:
+    """How long to wait, in seconds from `now` (epoch), at most `longest`; None if neither Retry-After nor
+    x-ratelimit-reset says so. A longer wait is cut: callers would rather ask again than sleep for a day."""
     wait = _retry_after(headers.get("retry-after"), now)
     if wait is None:
         wait = _reset(headers.get("x-ratelimit-reset"), now)
-    return None if wait is None else min(wait, MAX_WAIT_SECONDS)
+    return None if wait is None else min(wait, longest)
 
 
 def _retry_after(value: str | None, now: float) -> float | None:

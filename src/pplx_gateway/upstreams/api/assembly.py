@@ -6,7 +6,7 @@ is read after it.
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import msgspec
 
@@ -29,10 +29,10 @@ from pplx_gateway.upstreams.api.events import (
     value_of,
 )
 from pplx_gateway.upstreams.api.findings import Findings, entries
-from pplx_gateway.upstreams.api.names import Names
 from pplx_gateway.upstreams.api.transcript import Segment, Transcript
 from pplx_gateway.upstreams.api.usage import read_usage
 from pplx_gateway.upstreams.faults import Faults
+from pplx_gateway.upstreams.names import Names
 
 logger = logging.getLogger(__name__)
 
@@ -59,16 +59,26 @@ KeepSignature = Callable[[str, str], None]
 class Assembly:
     """`run_id` is safe to put into an address. `last_sequence` is the number to resume after, None before any.
 
-    `settled` = the upstream itself has ended the run, well or badly.
+    `may_call` are the names of the functions that were offered.
+
+    `settled` = the upstream itself has ended the run, well or badly. `alive` = it gave the run as it stands, and it is
+    still going on.
     """
 
     def __init__(
-        self, route: AgentRoute, names: Names, *, may_call: bool, faults: Faults, keep_signature: KeepSignature
+        self,
+        route: AgentRoute,
+        names: Names,
+        *,
+        may_call: Container[str],
+        faults: Faults,
+        keep_signature: KeepSignature,
     ) -> None:
         self.run_id: str | None = None
         self.last_sequence: int | None = None
         self.finished = False
         self.settled = False
+        self.alive = False
         self.failure: GatewayError | None = None
         self._route = route
         self._names = names
@@ -89,6 +99,7 @@ class Assembly:
     def resume(self) -> None:
         """The stream begins again somewhere: what was seen before is not to be told twice."""
         self.failure = None
+        self.alive = False
         if self.last_sequence is not None:
             self._repeated_through = self.last_sequence
 
@@ -143,7 +154,7 @@ class Assembly:
             return
         if item.type == "message":
             place = event.output_index if event.output_index is not None else item.id
-            for index, text in enumerate(_texts(item)):
+            for index, text in enumerate(texts(item)):
                 self._say(self._transcript.settle((place, index), text), batch)
         elif item.type == "function_call":
             self._call(item, batch)
@@ -158,6 +169,7 @@ class Assembly:
         elif response.status in (None, *_VERDICTS):
             self._conclude(response, response.status or "completed", response.error, batch)
         else:
+            self.alive = True
             self._note(response)
 
     def end(self, payload: bytes, status: str, batch: Batch) -> None:
@@ -197,7 +209,7 @@ class Assembly:
             if item is None:
                 continue
             if item.type == "message":
-                whole += "".join(_texts(item))
+                whole += "".join(texts(item))
             elif item.type == "function_call":
                 calls.append(item)
             else:
@@ -257,13 +269,16 @@ class Assembly:
         if not item.name or not key:
             self.failure = ToolProtocolError("The upstream sent a function call without a name or an id.")
             return
-        if not self._may_call:
-            self.failure = ToolProtocolError("The upstream sent a function call although none was allowed.")
+        name, arguments = self._names.own(item.name), _arguments(item.arguments)
+        if name not in self._may_call:
+            self.failure = ToolProtocolError("The upstream sent a call of a function that it was not offered.")
+            return
+        if arguments is None:
+            self.failure = ToolProtocolError("The upstream sent a function call whose arguments are no JSON object.")
             return
         self._called.add(key)
         if item.thought_signature:
             self._keep_signature(key, item.thought_signature)
-        name, arguments = self._names.own(item.name), _arguments(item.arguments)
         batch.append(ToolCall(call_id=key, name=name, arguments=arguments, signature=item.thought_signature))
 
     def _say(self, text: str, batch: Batch) -> None:
@@ -273,7 +288,7 @@ class Assembly:
     def _note(self, response: Response | None) -> None:
         if response is None:
             return
-        if response.id and _RUN_ID.fullmatch(response.id):
+        if response.id and is_run_id(response.id):
             self.run_id = response.id
         self._model = response.model or self._model
 
@@ -289,12 +304,17 @@ class Assembly:
 _VERDICTS = ("completed", "incomplete", "failed", "cancelled", "requires_action")
 
 
+def is_run_id(text: str) -> bool:
+    """True for what may stand in an address."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def _segment(event: OutputTextDelta | OutputTextDone) -> Segment:
     place = event.output_index
     return (event.item_id if place is None else place, event.content_index or 0)
 
 
-def _texts(item: Item) -> list[str]:
+def texts(item: Item) -> list[str]:
     """The text parts of a message, whose content is a list of parts or, in other dialects, a string."""
     try:
         parts = _CONTENT.decode(item.content)
@@ -310,12 +330,17 @@ def _odd_texts(content: object) -> list[str]:
     return [part.text for part in entries(parts, _PART) if part.text is not None]
 
 
-def _arguments(raw: msgspec.Raw) -> str:
-    """JSON text. Some dialects send the object itself; nothing at all means no arguments."""
+def _arguments(raw: msgspec.Raw) -> str | None:
+    """JSON text of an object, None if it is none: no caller could call a function with that. Some dialects send the
+    object itself; nothing at all means no arguments."""
     value = value_of(raw)
-    if isinstance(value, str):
-        return value or "{}"
-    return "{}" if value is None else msgspec.json.encode(value).decode()
+    if value is None or value == "":
+        return "{}"
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    try:
+        return text if isinstance(msgspec.json.decode(text), dict) else None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
 def _substitute(asked: str | None, served: str | None) -> str | None:

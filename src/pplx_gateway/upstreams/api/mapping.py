@@ -23,7 +23,7 @@ from pplx_gateway.question import (
     TextPart,
     Turn,
 )
-from pplx_gateway.upstreams.api.names import Names
+from pplx_gateway.upstreams.names import Names
 
 Fields = dict[str, object]
 SignatureOf = Callable[[str], str | None]

@@ -11,8 +11,6 @@ import msgspec
 from pplx_gateway.errors import GatewayError, RateLimited, UpstreamUnreachable
 from pplx_gateway.transport import Timeouts, TransferTimeout
 
-MAX_ATTEMPTS = 3
-BACKOFF_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 10.0
 OUTWARD_WAIT_SECONDS = 5.0
 """Told to callers where the upstream throttles and gives no hint: longer than what was waited here in vain."""
@@ -20,7 +18,8 @@ OUTWARD_WAIT_SECONDS = 5.0
 
 class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Gateway seconds. `research_seconds` takes the place of first byte and idle for models that take minutes; `total`
-    None = no limit. `jitter` gives numbers from 0 to 1."""
+    None = no limit. `attempts` counts the first one; the wait after it is `backoff_seconds`, and doubles up to
+    `longest_backoff_seconds`. `jitter` gives numbers from 0 to 1."""
 
     connect_seconds: float = 10.0
     first_byte_seconds: float = 120.0
@@ -29,6 +28,9 @@ class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     total_seconds: float | None = None
     drain_seconds: float = 0.05
     cancel_seconds: float = 10.0
+    attempts: int = 3
+    backoff_seconds: float = 0.5
+    longest_backoff_seconds: float = 10.0
     jitter: Callable[[], float] = SystemRandom().random
 
     def timeouts(self, *, research: bool) -> Timeouts:
@@ -44,18 +46,17 @@ class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
         seconds = self.cancel_seconds
         return Timeouts(connect=min(self.connect_seconds, seconds), first_byte=seconds, idle=seconds, total=seconds)
 
+    def wait_before_retry(self, error: GatewayError, attempt: int) -> float | None:
+        """Seconds until the next attempt after the `attempt`th failed, None = no further one.
 
-def wait_before_retry(error: GatewayError, attempt: int, jitter: float) -> float | None:
-    """Seconds until the next attempt after the `attempt`th failed, None = no further one.
-
-    Exponential and jittered, so that callers who were throttled together do not come back together; never shorter than
-    the upstream's own hint.
-    """
-    if attempt >= MAX_ATTEMPTS or not _surely_not_taken(error):
-        return None
-    backoff = BACKOFF_SECONDS * 2 ** (attempt - 1)
-    hint = error.retry_after or 0.0
-    return None if hint > LONGEST_WAIT_SECONDS else hint + backoff * (0.5 + jitter)
+        Exponential and jittered, so that callers who were throttled together do not come back together; never shorter
+        than the upstream's own hint.
+        """
+        if attempt >= self.attempts or not _surely_not_taken(error):
+            return None
+        backoff = min(self.backoff_seconds * 2 ** (attempt - 1), self.longest_backoff_seconds)
+        hint = error.retry_after or 0.0
+        return None if hint > LONGEST_WAIT_SECONDS else hint + backoff * (0.5 + self.jitter())
 
 
 def _surely_not_taken(error: GatewayError) -> bool:

@@ -16,6 +16,7 @@ from pplx_gateway.sse import EventReader
 from pplx_gateway.transport.exchange import Headers
 from pplx_gateway.upstreams.api.assembly import Assembly
 from pplx_gateway.upstreams.api.events import Head, NotJson, loose
+from pplx_gateway.upstreams.api.handles import Handle
 from pplx_gateway.upstreams.faults import Faults
 
 MAX_WHOLE_REPLY_BYTES = 32 << 20
@@ -69,11 +70,22 @@ _HANDLERS: Mapping[bytes, Handler] = {
 class Reader:
     """`over` = there is a verdict: the last batch held Finished, or `failure` is to be raised once it is delivered.
 
-    `active` = the last bytes held more than pings. `warnings` are told before anything else.
+    `active` = the last bytes held more than pings. `warnings` are told before anything else. `key_name` is the
+    key that the run was made with; one whose id `must_be_known` is told of again, should its first event not name it.
     """
 
-    def __init__(self, assembly: Assembly, faults: Faults, warnings: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        assembly: Assembly,
+        faults: Faults,
+        warnings: Sequence[str] = (),
+        *,
+        key_name: str | None = None,
+        must_be_known: bool = False,
+    ) -> None:
         self.active = False
+        self._key_name = key_name
+        self._unnamed = must_be_known
         self._assembly = assembly
         self._faults = faults
         self._warnings = warnings
@@ -105,9 +117,12 @@ class Reader:
         if self.active and not self._started:
             self._seen = True
             self._begin(batch)
+        elif self._unnamed and self._assembly.run_id is not None:
+            self._unnamed = False
+            batch.insert(0, self._start())
         return batch
 
-    def break_off(self, error: UpstreamError) -> None:
+    def break_off(self, error: GatewayError) -> None:
         """The transfer failed. Half an event that may be left is no event."""
         if not self.over:
             self._assembly.failure = error
@@ -133,7 +148,14 @@ class Reader:
         if self.failure is not None and not batch:
             return
         self._started = True
-        batch[:0] = [Started(self._assembly.run_id), *(Warned(sentence) for sentence in self._warnings)]
+        self._unnamed = self._unnamed and self._assembly.run_id is None
+        batch[:0] = [self._start(), *(Warned(sentence) for sentence in self._warnings)]
+
+    def _start(self) -> Started:
+        run_id = self._assembly.run_id
+        if run_id is not None and self._key_name is not None:
+            run_id = str(Handle(run_id, self._key_name))
+        return Started(run_id, self._key_name)
 
     def _first_bytes(self, data: bytes, batch: Batch) -> None:
         """No event stream begins with a brace or an angle bracket. Blank space in front means nothing in any form."""

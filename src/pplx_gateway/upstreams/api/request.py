@@ -13,8 +13,8 @@ from pplx_gateway.catalogue import AgentRoute, Model
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.question import FunctionCall, JsonObjectFormat, JsonSchemaFormat, Message, Question, Turn
 from pplx_gateway.upstreams.api.mapping import Fields, SignatureOf, items, text_item
-from pplx_gateway.upstreams.api.names import Names
 from pplx_gateway.upstreams.api.tools import plan
+from pplx_gateway.upstreams.names import Names
 
 MIN_OUTPUT_TOKENS = 16
 ANTHROPIC_OUTPUT_TOKENS = 8192
@@ -32,36 +32,54 @@ _LANGUAGE = re.compile(r"([A-Za-z]{2})(?:[-_][A-Za-z0-9_-]+)?")
 
 
 class AgentRequest(NamedTuple):
-    """`route` is the model's. `callable` = the model may call functions; `names` maps them back. `warnings` are for the
-    caller."""
+    """`route` is the model's. `callable` are the functions that may be called; `names` maps them back. `warnings` are
+    for the caller. `lasting` = the run outlives its connection by the caller's wish, not only by the level's rule."""
 
     body: Fields
     route: AgentRoute
     names: Names
-    callable: bool
+    callable: frozenset[str]
     background: bool
+    lasting: bool
     warnings: tuple[str, ...]
+    sentences: tuple[str, ...] = ()
 
 
 def build(question: Question, model: Model, signature_of: SignatureOf) -> AgentRequest:
     """Raises InvalidRequest, UnsupportedParameter."""
+    bare = without_prompt(question, model)
+    prompt = _prompt(question, bare.route, bare.names, signature_of, bare.sentences)
+    return bare._replace(body={**bare.body, **prompt})
+
+
+def without_prompt(question: Question, model: Model) -> AgentRequest:
+    """All but what is said: enough to read the answer of a run that was asked for before. Raises as `build` does."""
     route = model.agent
     if route is None:
         raise InvalidRequest(f"The model '{model.id}' is not one of the api upstream.", param="model")
     names = Names(_function_names(question))
     tools = plan(question, route, names)
-    background = _in_background(model, route)
+    background = question.background or _in_background(model, route)
     warnings = list(tools.warnings)
     body: Fields = {
         **_target(route),
-        **_prompt(question, route, names, signature_of, (*tools.sentences, *_format_sentences(question))),
         **tools.fields,
         **_sampling(question, route, warnings),
         **_advice(question, warnings),
+        **_most_calls(question.max_tool_calls, tools.fields),
         **({"background": True} if background else {}),
         "stream": True,
     }
-    return AgentRequest(body, route, names, tools.callable, background, tuple(warnings))
+    return AgentRequest(
+        body,
+        route,
+        names,
+        tools.callable,
+        background,
+        question.background,
+        tuple(warnings),
+        (*tools.sentences, *_format_sentences(question)),
+    )
 
 
 def _function_names(question: Question) -> list[str]:
@@ -72,6 +90,13 @@ def _function_names(question: Question) -> list[str]:
 def _in_background(model: Model, route: AgentRoute) -> bool:
     level = (route.effort or "").partition("@")[0]
     return level == BACKGROUND_LEVEL or model.id in BACKGROUND_IDS
+
+
+def _most_calls(most: int | None, tools: Fields) -> Fields:
+    """0 takes the tools away, so none of them can be demanded."""
+    if most is None or "max_tool_calls" in tools:
+        return {}
+    return {"max_tool_calls": most, **({"tool_choice": "none"} if most == 0 and "tool_choice" in tools else {})}
 
 
 def _target(route: AgentRoute) -> Fields:

@@ -1,37 +1,79 @@
-"""One question under way at the API: its reader, its patience, and how often its stream may be picked up again."""
+"""One run under way at the API: its reader, its patience, and how its stream is picked up again."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sized
+from typing import Generic, Protocol, TypeVar
 
-from pplx_gateway.answer import Batch
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError, UpstreamError, UpstreamTimeout, UpstreamTruncated
-from pplx_gateway.transport.exchange import Streaming
-from pplx_gateway.upstreams.api.assembly import Assembly
-from pplx_gateway.upstreams.api.reader import Reader
+from pplx_gateway.transport.exchange import Streaming, Timeouts
+from pplx_gateway.upstreams.api.keys.key import Key
+from pplx_gateway.upstreams.api.pickups import Brief, Broken, Look, Pickups
 
-FOREGROUND_PICKUPS = 1
-BACKGROUND_PICKUPS = 5
-_NEVER = -1
+BatchT = TypeVar("BatchT", bound=Sized)
+BatchT_co = TypeVar("BatchT_co", bound=Sized, covariant=True)
 
 
-class Run:
+class Standing(Protocol):
+    """What has become of the run so far; see Assembly."""
+
+    @property
+    def run_id(self) -> str | None: ...
+    @property
+    def last_sequence(self) -> int | None: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def settled(self) -> bool: ...
+    @property
+    def alive(self) -> bool: ...
+    @property
+    def failure(self) -> GatewayError | None: ...
+
+
+class Reading(Protocol[BatchT_co]):
+    """Bytes in, batches out; see Reader."""
+
+    @property
+    def active(self) -> bool: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def told(self) -> bool: ...
+    def feed(self, data: bytes) -> BatchT_co: ...
+    def close(self) -> BatchT_co: ...
+    def break_off(self, error: GatewayError) -> None: ...
+    def resume(self) -> None: ...
+
+
+class Run(Generic[BatchT]):
     """`next_batch` reads on until the stream has ended; if that was not the run's end, `pick_up` says what next.
 
-    `lost` is what broke the stream before the present one. `cancel_sent` is kept by whoever cancels, so that it happens
-    once.
+    `key` is the one that made it, and the only one that finds it again. `detaches` = it goes on when its reader leaves.
+    `signatures` are new ones by call id, for whoever keeps them to take out. `cancel_sent` is kept by whoever cancels,
+    so that it happens once.
     """
 
     def __init__(
-        self, assembly: Assembly, reader: Reader, clock: Clock, *, idle_seconds: float, background: bool
+        self,
+        assembly: Standing,
+        reader: Reading[BatchT],
+        clock: Clock,
+        *,
+        key: Key,
+        timeouts: Timeouts,
+        pickups: Pickups,
+        detaches: bool,
+        signatures: dict[str, str],
     ) -> None:
+        self.key = key
+        self.timeouts = timeouts
+        self.detaches = detaches
+        self.signatures = signatures
         self.cancel_sent = False
-        self.lost: GatewayError | None = None
         self._assembly = assembly
         self._reader = reader
         self._clock = clock
-        self._idle_seconds = idle_seconds
-        self._pickups = BACKGROUND_PICKUPS if background else FOREGROUND_PICKUPS
-        self._picked_up_after: int | None = _NEVER
+        self._pickups = pickups
         self._streaming: Streaming | None = None
         self._bytes: AsyncIterator[bytes] = _nothing()
         self._heard_at = 0.0
@@ -60,7 +102,7 @@ class Run:
         self._bytes = aiter(streaming)
         self._quiet = False
 
-    async def next_batch(self) -> Batch | None:
+    async def next_batch(self) -> BatchT | None:
         """What the next bytes bring, often nothing; None once there is nothing more to read."""
         if self._reader.over:
             return None
@@ -80,26 +122,33 @@ class Run:
         if self.finished and self._streaming is not None:
             await self._streaming.finish(seconds)
 
-    def pick_up(self) -> None:
-        """Makes ready for another stream of the same run after this one broke.
+    def break_off(self, error: GatewayError) -> None:
+        """There is no stream at all: `error` is why."""
+        self._reader.break_off(error)
 
-        Raises what broke it where that is no use: the run has no id, something would be told twice, or the look before
+    def pick_up(self) -> Look:
+        """Makes ready for another stream of the same run after this one broke, and says how to get it.
+
+        Raises what broke it where that is no use: the run has no id, something would be told twice, or the looks before
         brought no news.
         """
-        failure = self._assembly.failure or UpstreamTruncated("The upstream's stream ended early.")
         cursor = self.last_sequence
-        broken = isinstance(failure, UpstreamTruncated) and self.run_id is not None
-        exact = cursor is not None or not self._reader.told
-        if not (broken and exact) or self._pickups == 0 or cursor == self._picked_up_after:
-            raise failure
-        self._pickups -= 1
-        self._picked_up_after = cursor
-        self.lost = failure
+        look = self._pickups.next(
+            Broken(
+                failure=self._assembly.failure or UpstreamTruncated("The upstream's stream ended early."),
+                cursor=cursor,
+                known=self.run_id is not None,
+                exact=cursor is not None or not self._reader.told,
+                alive=self._assembly.alive,
+                settled=self._assembly.settled,
+            )
+        )
         self._reader.resume()
+        return look
 
     def give_up(self) -> None:
         """A stream that breaks now stays broken."""
-        self._pickups = 0
+        self._pickups = Brief(0)
 
     async def _next_bytes(self) -> bytes | None:
         """Pings make the transport's own idle limit start anew, so while there is nothing else, ours is what counts.
@@ -110,10 +159,10 @@ class Run:
             self._heard_at = self._clock.monotonic()
             return await anext(self._bytes, None)
         try:
-            async with self._clock.deadline(self._heard_at + self._idle_seconds - self._clock.monotonic()):
+            async with self._clock.deadline(self._heard_at + self.timeouts.idle - self._clock.monotonic()):
                 return await anext(self._bytes, None)
         except TimeoutError:
-            raise UpstreamTimeout(f"The upstream sent nothing but pings for {self._idle_seconds:g} seconds.") from None
+            raise UpstreamTimeout(f"The upstream sent nothing but pings for {self.timeouts.idle:g} seconds.") from None
 
 
 async def _nothing() -> AsyncIterator[bytes]:

@@ -21,8 +21,10 @@ _BARE: Mapping[Feature, Support] = {
     Feature.AUDIO: Support.REFUSED,
     Feature.JSON_OBJECT: Support.EMULATED,
     Feature.JSON_SCHEMA: Support.HONOURED,
+    Feature.STRICT_SCHEMA: Support.HONOURED,
     Feature.REGEX_FORMAT: Support.REFUSED,
     Feature.FUNCTIONS: Support.HONOURED,
+    Feature.MAX_TOOL_CALLS: Support.HONOURED,
     Feature.EFFORT: Support.HONOURED,
     Feature.IMAGES_IN: Support.HONOURED,
     Feature.FILES_IN: Support.HONOURED,
@@ -48,6 +50,7 @@ _BARE: Mapping[Feature, Support] = {
     Feature.PROMPT_CACHE_KEY: Support.HONOURED,
     Feature.TRUNCATION: Support.HONOURED,
     Feature.PREFILL: Support.HONOURED,
+    Feature.STORED_CONTEXT: Support.REFUSED,
 }
 
 _LEVEL: Mapping[Feature, Support] = {**_BARE, Feature.SEARCH_OFF: Support.REFUSED}

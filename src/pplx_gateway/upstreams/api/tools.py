@@ -15,7 +15,7 @@ from pplx_gateway.catalogue import AgentRoute
 from pplx_gateway.errors import UnsupportedParameter
 from pplx_gateway.question import NamedFunction, Question, Search, ToolChoice
 from pplx_gateway.upstreams.api.mapping import Fields, function_tool, image_search_tool, is_narrowed, web_search_tool
-from pplx_gateway.upstreams.api.names import Names
+from pplx_gateway.upstreams.names import Names
 
 SEARCH_FIRST = "Search the web with the web_search tool before you answer."
 FIND_IMAGES = "Also look for fitting images with the image_search tool."
@@ -24,13 +24,13 @@ _SEARCH_IS_OFF = "Search is off for this answer, so its other options were left 
 
 
 class ToolPlan(NamedTuple):
-    """`fields` of the body, `sentences` for the instructions, `warnings` for the caller; `callable` = the model may
-    call the caller's functions."""
+    """`fields` of the body, `sentences` for the instructions, `warnings` for the caller; `callable` are
+    the caller's functions that the model may call."""
 
     fields: Fields
     sentences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    callable: bool = False
+    callable: frozenset[str] = frozenset()
 
 
 def plan(question: Question, route: AgentRoute, names: Names) -> ToolPlan:
@@ -41,15 +41,18 @@ def plan(question: Question, route: AgentRoute, names: Names) -> ToolPlan:
         message = f"The level '{route.effort}' always searches. For an answer without a search choose a bare model."
         raise UnsupportedParameter(message, param="disable_search")
     # Under "none" no call may come out; leaving the functions out keeps the promise and leaves search alone.
-    functions = [] if question.tool_choice == "none" else [function_tool(f, names) for f in question.functions]
+    offered = () if question.tool_choice == "none" else question.functions
+    functions = [function_tool(function, names) for function in offered]
+    callable_ = frozenset(function.name for function in offered)
     native = _native_tools(question.search, route, bool(functions))
-    choice, sentences = _choice(question.tool_choice if functions else "auto", route, bool(native), names)
+    forced = bool(native) and _searches_first(question.search, route)
+    choice, sentences = _choice(question.tool_choice if functions else "auto", names, forced=forced)
     fields: Fields = {"tools": [*native, *functions]} if native or functions else {}
     if choice is not None:
         fields["tool_choice"] = choice
     if question.search.images and native:
         sentences = (*sentences, FIND_IMAGES)
-    return ToolPlan(fields, sentences, _warnings(question.search), bool(functions))
+    return ToolPlan(fields, sentences, _warnings(question.search), callable_)
 
 
 def _without_tools(question: Question) -> ToolPlan:
@@ -75,10 +78,12 @@ def _native_tools(search: Search, route: AgentRoute, functions: bool) -> list[Fi
     return []
 
 
-def _choice(
-    choice: ToolChoice, route: AgentRoute, searching: bool, names: Names
-) -> tuple[object | None, tuple[str, ...]]:
-    forced = searching and route.search == "force"
+def _searches_first(search: Search, route: AgentRoute) -> bool:
+    """A level searches by itself, and takes no choice beside it."""
+    return route.search == "force" or (search.enabled is True and not route.effort)
+
+
+def _choice(choice: ToolChoice, names: Names, *, forced: bool) -> tuple[object | None, tuple[str, ...]]:
     if isinstance(choice, NamedFunction):
         return {"name": names.sent(choice.name)}, (SEARCH_FIRST,) if forced else ()
     if choice == "required":

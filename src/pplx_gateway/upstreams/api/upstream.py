@@ -1,43 +1,38 @@
-"""The api upstream: a question becomes one run of the Agent API, always streamed.
+"""The api upstream: a question becomes one run of the Agent API, always streamed (runner.py)."""
 
-A run is asked for once. If its stream breaks, it is picked up by id, never asked again, since it is paid for. If its
-reader leaves, it is cancelled by id, since nobody would read it.
-"""
-
-import asyncio
-import logging
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from functools import partial
-
-import msgspec
 
 from pplx_gateway.answer import Batch
 from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
-from pplx_gateway.errors import GatewayError, RateLimited, UpstreamError
+from pplx_gateway.errors import GatewayError
 from pplx_gateway.question import Question
-from pplx_gateway.transport.exchange import Outgoing, Streaming
+from pplx_gateway.upstreams.api.asking import Asking, Call
 from pplx_gateway.upstreams.api.assembly import Assembly
-from pplx_gateway.upstreams.api.patience import OUTWARD_WAIT_SECONDS, ApiOptions, wait_before_retry
+from pplx_gateway.upstreams.api.draft import Draft, unsigned_calls
+from pplx_gateway.upstreams.api.handles import Handle
+from pplx_gateway.upstreams.api.keys import Key, KeyPool
+from pplx_gateway.upstreams.api.operations import Calls, operations
+from pplx_gateway.upstreams.api.patience import ApiOptions
+from pplx_gateway.upstreams.api.pickups import BACKGROUND_PICKUPS, FOREGROUND_PICKUPS, Brief, Lasting, Look
 from pplx_gateway.upstreams.api.reader import Reader
-from pplx_gateway.upstreams.api.request import AgentRequest, build
+from pplx_gateway.upstreams.api.request import AgentRequest, without_prompt
 from pplx_gateway.upstreams.api.run import Run
+from pplx_gateway.upstreams.api.runner import Begin, Runner
 from pplx_gateway.upstreams.api.signatures import Signatures
 from pplx_gateway.upstreams.api.support import support
-from pplx_gateway.upstreams.api.wire import Credential, Exchanges, Wire
+from pplx_gateway.upstreams.api.wire import Exchanges, Wire
 from pplx_gateway.upstreams.faults import Faults
 
-logger = logging.getLogger(__name__)
-
 SERVICE = "The Perplexity API"
-CREDENTIAL = "PERPLEXITY_API_KEY"
-MAX_ERROR_BYTES = 65536
 
 
 class ApiUpstream:
-    """api.perplexity.ai through one key. It owns `transport` and closes it."""
+    """api.perplexity.ai through the keys of one owner. It owns `transport` and closes it. Its runs are Runs
+    (operations.py), and what else it does are its `operations`."""
 
     name = "api"
 
@@ -45,47 +40,57 @@ class ApiUpstream:
         self,
         transport: Exchanges,
         clock: Clock,
-        key: Credential,
+        keys: KeyPool,
         base_url: str = "https://api.perplexity.ai",
         options: ApiOptions | None = None,
+        *,
+        signatures: Signatures | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._transport = transport
         self._clock = clock
+        self._keys = keys
         self._options = options or ApiOptions()
-        self._wire = Wire(base_url, key)
-        self._faults = Faults(SERVICE, CREDENTIAL, lambda: (key.reveal(),), clock)
-        self._signatures = Signatures()
-        self._runs: set[Run] = set()
-        self._cancelling: set[asyncio.Task[None]] = set()
+        self._wire = Wire(base_url, headers)
+        self._asking = Asking(transport, keys, self._faults, clock, self._options)
+        self._runner = Runner(transport, self._wire, self._faults, clock=clock, options=self._options)
+        calls = Calls(transport, self._wire, keys, self._faults, clock=clock, options=self._options)
+        self.operations = operations(calls, self._runner)
+        self._signatures = signatures or Signatures()
 
     def support(self, model: Model) -> Mapping[Feature, Support]:
         return support(model)
 
-    async def ask(self, question: Question, model: Model, caller: str) -> AsyncGenerator[Batch, None]:
-        """See Upstream. Beside upstream errors it raises InvalidRequest and UnsupportedParameter, before anything is
-        sent."""
-        request = build(question, model, partial(self._signatures.find, caller))
-        post = self._wire.ask(request.body, self._options.timeouts(research=model.research))
-        run = self._new_run(request, model, caller)
-        del request  # what was sent need not stay as long as the answer
-        self._runs.add(run)
-        try:
-            while not run.finished:
-                async with AsyncExitStack() as transfer:
-                    run.read(await self._open(run, post, transfer))
-                    post = msgspec.structs.replace(post, body=None)
-                    while (batch := await run.next_batch()) is not None:
-                        if batch:
-                            yield batch
-                    await run.drain(self._options.drain_seconds)
-                if not run.finished:
-                    run.pick_up()
-        except RateLimited as error:
-            error.retry_after = OUTWARD_WAIT_SECONDS if error.retry_after is None else error.retry_after
-            raise
-        finally:
-            self._runs.discard(run)
-            self._leave(run)
+    def ask(self, question: Question, model: Model, caller: str) -> AsyncGenerator[Batch, None]:
+        """See Upstream. Beside upstream errors it raises InvalidRequest, UnsupportedParameter and ModelNotAllowed,
+        before anything is sent."""
+        return self._batches(partial(self._start, question, model, caller), caller)
+
+    async def check(self, question: Question, model: Model, caller: str) -> None:  # noqa: ARG002 - no threads here
+        """See Checker."""
+        wanted = Draft(question, model, {}).wanted
+        if wanted.pinned is not None:
+            self._keys.choose(wanted)
+
+    def attach(self, run_id: str, question: Question, model: Model, caller: str) -> AsyncGenerator[Batch, None]:
+        """See Runs. Raises NotFound for an id that no run of this upstream has."""
+        return self._batches(partial(self._rejoin, run_id, question, model), caller)
+
+    async def cancel(self, run_id: str) -> None:
+        """See Runs."""
+        handle = Handle.read(run_id)
+        key, attempt = self._keys.named(handle.key_name), 1
+        while True:
+            try:
+                await self._runner.cancel(handle.run_id, key)
+            except GatewayError as error:
+                wait = self._options.wait_before_retry(error, attempt)
+                if wait is None:
+                    raise
+            else:
+                return
+            await self._clock.sleep(wait)
+            attempt += 1
 
     async def remember(
         self, question: Question, model: Model, caller: str, text_as_returned: str, continuation: object
@@ -93,72 +98,57 @@ class ApiUpstream:
         """Nothing: the API is given the whole conversation each time."""
 
     async def close(self) -> None:
-        for run in list(self._runs):
-            run.give_up()
-            self._leave(run)
-        if self._cancelling:
-            await asyncio.wait(self._cancelling, timeout=self._clock.real(self._options.cancel_seconds))
+        await self._runner.close()
         await self._transport.close()
 
-    def _new_run(self, request: AgentRequest, model: Model, caller: str) -> Run:
+    def _batches(self, begin: Begin[Batch], caller: str) -> AsyncGenerator[Batch, None]:
+        async def seen(run: Run[Batch]) -> None:
+            if run.signatures:
+                await self._signatures.keep(caller, run.key.name, run.signatures)
+                run.signatures.clear()
+
+        return self._runner.batches(begin, seen)
+
+    async def _start(self, question: Question, model: Model, caller: str, transfer: AsyncExitStack) -> Run[Batch]:
+        calls = unsigned_calls(question)
+        draft = Draft(question, model, await self._signatures.find(caller, calls) if calls else {})
+        timeouts = self._options.timeouts(research=model.research or question.background)
+        call = Call(draft.wanted, lambda key: self._wire.ask(key, draft.body(key), timeouts))
+        taken = await self._asking.until_taken(call, transfer)
+        run = self._new_run(draft.request, model, taken.key)
+        run.read(taken.streaming)
+        return run
+
+    async def _rejoin(self, run_id: str, question: Question, model: Model, transfer: AsyncExitStack) -> Run[Batch]:
+        handle = Handle.read(run_id)
+        request = without_prompt(question, model)._replace(lasting=True)
+        run = self._new_run(request, model, self._keys.named(handle.key_name), handle.run_id)
+        await self._runner.look(run, Look(), transfer)
+        return run
+
+    def _new_run(self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None) -> Run[Batch]:
+        signatures: dict[str, str] = {}
+        faults = self._faults(key)
         assembly = Assembly(
             request.route,
             request.names,
             may_call=request.callable,
-            faults=self._faults,
-            keep_signature=partial(self._signatures.keep, caller),
+            faults=faults,
+            keep_signature=signatures.__setitem__,
         )
-        reader = Reader(assembly, self._faults, request.warnings)
-        idle = self._options.timeouts(research=model.research).idle
-        return Run(assembly, reader, self._clock, idle_seconds=idle, background=request.background)
+        assembly.run_id = run_id
+        reader = Reader(assembly, faults, request.warnings, key_name=key.name, must_be_known=request.lasting)
+        brief = Brief(BACKGROUND_PICKUPS if request.background else FOREGROUND_PICKUPS)
+        return Run(
+            assembly,
+            reader,
+            self._clock,
+            key=key,
+            timeouts=self._options.timeouts(research=model.research or request.lasting),
+            pickups=Lasting() if request.lasting else brief,
+            detaches=request.lasting,
+            signatures=signatures,
+        )
 
-    async def _open(self, run: Run, post: Outgoing, transfer: AsyncExitStack) -> Streaming:
-        """The question's stream, or the run's where it is to be picked up. It is open as long as `transfer` is."""
-        if run.lost is None or run.run_id is None:
-            return await self._ask_until_taken(post, transfer)
-        resume = self._wire.resume(run.run_id, run.last_sequence, post.timeouts)
-        try:
-            return await self._enter(resume, transfer)
-        except GatewayError as error:
-            raise run.lost from error
-
-    async def _ask_until_taken(self, post: Outgoing, transfer: AsyncExitStack) -> Streaming:
-        attempt = 1
-        while True:
-            try:
-                return await self._enter(post, transfer)
-            except GatewayError as error:
-                wait = wait_before_retry(error, attempt, self._options.jitter())
-                if wait is None:
-                    raise
-            await transfer.aclose()
-            await self._clock.sleep(wait)
-            attempt += 1
-
-    async def _enter(self, outgoing: Outgoing, transfer: AsyncExitStack) -> Streaming:
-        """Raises the error that any status but a good one means; redirects are among them."""
-        streaming = await transfer.enter_async_context(self._transport.stream(outgoing))
-        if 200 <= streaming.status < 300:
-            return streaming
-        body = b""
-        with suppress(UpstreamError):  # the status says enough
-            body = await streaming.read(MAX_ERROR_BYTES)
-        raise self._faults.of_response(streaming.status, streaming.headers, body)
-
-    def _leave(self, run: Run) -> None:
-        """Stops a run that may go on without a reader, once. The call outlives whoever leaves."""
-        if run.run_id is None or run.cancel_sent or not run.may_go_on_upstream:
-            return
-        run.cancel_sent = True
-        task = asyncio.get_running_loop().create_task(self._cancel(run.run_id))
-        self._cancelling.add(task)
-        task.add_done_callback(self._cancelling.discard)
-
-    async def _cancel(self, run_id: str) -> None:
-        """A run that is over already answers 400, which is as good (docs/wire-agent.md 2.8)."""
-        try:
-            answer = await self._transport.request(self._wire.cancel(run_id, self._options.brief()))
-        except GatewayError as error:
-            logger.info("run not cancelled", extra={"run_id": run_id, "why": error.code})
-        else:
-            logger.debug("run cancelled", extra={"run_id": run_id, "status": answer.status})
+    def _faults(self, key: Key) -> Faults:
+        return Faults(SERVICE, key.label, self._keys.secrets, self._clock)

@@ -4,18 +4,11 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-import msgspec
-
 from pplx_gateway import __version__
-from pplx_gateway.transport.exchange import Incoming, Outgoing, Streaming, Timeouts
+from pplx_gateway.transport.exchange import Incoming, Method, Outgoing, Streaming, Timeouts
+from pplx_gateway.upstreams.api.keys.key import Key
 
 USER_AGENT = f"pplx-gateway/{__version__}"
-
-
-class Credential(Protocol):
-    """A key that does not print."""
-
-    def reveal(self) -> str: ...
 
 
 class Exchanges(Protocol):
@@ -38,29 +31,51 @@ class _Headers(dict[str, str]):
 
 
 class Wire:
-    def __init__(self, base_url: str, key: Credential) -> None:
-        self._agent = base_url.rstrip("/") + "/v1/agent"
-        self._key = key
+    """`more` are headers that the owner wants on every request."""
 
-    def ask(self, body: Mapping[str, object], timeouts: Timeouts) -> Outgoing:
-        headers = self._headers("text/event-stream", content="application/json")
-        return Outgoing(
-            method="POST", url=self._agent, headers=headers, body=msgspec.json.encode(body), timeouts=timeouts
-        )
+    def __init__(self, base_url: str, more: Mapping[str, str] | None = None) -> None:
+        self._base = base_url.rstrip("/")
+        self._agent = self._base + "/v1/agent"
+        self._more = {name.lower(): value for name, value in (more or {}).items()}
 
-    def resume(self, run_id: str, after: int | None, timeouts: Timeouts) -> Outgoing:
+    def ask(self, key: Key, body: bytes, timeouts: Timeouts) -> Outgoing:
+        headers = self._headers(key, "text/event-stream", content="application/json")
+        return Outgoing(method="POST", url=self._agent, headers=headers, body=body, timeouts=timeouts)
+
+    def resume(self, key: Key, run_id: str, after: int | None, timeouts: Timeouts) -> Outgoing:
         """The run's events beyond number `after`, all of them if None, and on as they come."""
         cursor = "" if after is None else f"&starting_after={after}"
         url = f"{self._agent}/{run_id}?stream=true{cursor}"
-        return Outgoing(method="GET", url=url, headers=self._headers("text/event-stream"), timeouts=timeouts)
+        return Outgoing(method="GET", url=url, headers=self._headers(key, "text/event-stream"), timeouts=timeouts)
 
-    def cancel(self, run_id: str, timeouts: Timeouts) -> Outgoing:
-        url, headers = f"{self._agent}/{run_id}/cancel", self._headers("application/json")
+    def retrieve(self, key: Key, run_id: str, timeouts: Timeouts) -> Outgoing:
+        """The run as it stands."""
+        headers = self._headers(key, "application/json")
+        return Outgoing(method="GET", url=f"{self._agent}/{run_id}", headers=headers, timeouts=timeouts)
+
+    def cancel(self, key: Key, run_id: str, timeouts: Timeouts) -> Outgoing:
+        url, headers = f"{self._agent}/{run_id}/cancel", self._headers(key, "application/json")
         return Outgoing(method="POST", url=url, headers=headers, body=b"", timeouts=timeouts)
 
-    def _headers(self, accept: str, *, content: str | None = None) -> Mapping[str, str]:
-        headers = _Headers(authorization=f"Bearer {self._key.reveal()}", accept=accept)
-        headers["user-agent"] = USER_AGENT
+    def call(
+        self,
+        method: Method,
+        path: str,
+        key: Key,
+        timeouts: Timeouts,
+        *,
+        body: bytes | None = None,
+        content: str = "application/json",
+        accept: str = "application/json",
+        more: Mapping[str, str] | None = None,
+    ) -> Outgoing:
+        """Any other request. `path` is below the base, with its query; `content` is the type of `body`."""
+        headers = {**self._headers(key, accept, content=content if body else None), **(more or {})}
+        return Outgoing(method=method, url=self._base + path, headers=_Headers(headers), body=body, timeouts=timeouts)
+
+    def _headers(self, key: Key, accept: str, *, content: str | None = None) -> Mapping[str, str]:
+        headers = _Headers(self._more, authorization=f"Bearer {key.reveal()}", accept=accept)
+        headers.setdefault("user-agent", USER_AGENT)
         if content:
             headers["content-type"] = content
         return headers

@@ -1,4 +1,6 @@
-"""Function names that the Agent API keeps for its own tools, and the detour around them."""
+"""Function names that Perplexity's own tools bear, and the detour around them.
+
+The Agent API keeps them for itself; on the session a model would take the function for its own tool."""
 
 from collections.abc import Iterable
 
@@ -25,15 +27,21 @@ class Names:
     def __init__(self, used: Iterable[str]) -> None:
         taken = set(used)
         self._sent = _USUAL if taken.isdisjoint(_USUAL.values()) else _around(taken)
-        self._own = {self._sent[name]: name for name in RESERVED & taken}
+        self._taken = taken
 
     def sent(self, name: str) -> str:
         """The name that goes upstream."""
         return self._sent.get(name, name)
 
     def own(self, name: str) -> str:
-        """The caller's name for one that came back."""
-        return self._own.get(name, name)
+        """The caller's name for one that came back. Any number of prefixes leads home, so that an answer can also be
+        read by whoever no longer knows what was called before."""
+        if name in self._taken:
+            return name
+        bare = name
+        while bare.startswith(PREFIX):
+            bare = bare.removeprefix(PREFIX)
+        return bare if bare in RESERVED and bare in self._taken else name
 
 
 _USUAL = {name: PREFIX + name for name in sorted(RESERVED)}

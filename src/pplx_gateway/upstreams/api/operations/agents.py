@@ -1,0 +1,136 @@
+"""Runs of the agent as they are told, for callers who speak the API's own dialect (docs/wire-agent.md 2)."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from typing import Protocol, Self
+
+from pplx_gateway.errors import GatewayError, NotFound
+from pplx_gateway.operations import Native, Owned, RunEnd, RunEvent, RunOrder
+from pplx_gateway.upstreams.api.assembly import is_run_id
+from pplx_gateway.upstreams.api.operations.calls import Calls, owned_path, query
+from pplx_gateway.upstreams.api.pickups import (
+    BACKGROUND_PICKUPS,
+    FOREGROUND_PICKUPS,
+    Brief,
+    Lasting,
+    Look,
+    RunGone,
+)
+from pplx_gateway.upstreams.api.raw_events import RawReader
+from pplx_gateway.upstreams.api.run import Run
+from pplx_gateway.upstreams.api.runner import Runner
+
+PATH = "/v1/agent"
+
+Events = list[RunEvent]
+
+
+class ApiAgents:
+    """Agents (operations.py)."""
+
+    def __init__(self, calls: Calls, runner: Runner) -> None:
+        self._calls = calls
+        self._runner = runner
+
+    def start_run(self, order: RunOrder) -> "ApiAgentRun":
+        return ApiAgentRun(self._calls, self._runner, partial(self._start, order))
+
+    def follow_run(self, run: Owned, after: int | None = None, *, to_the_end: bool = False) -> "ApiAgentRun":
+        return ApiAgentRun(self._calls, self._runner, partial(self._follow, run, after, to_the_end))
+
+    async def queue_run(self, order: RunOrder) -> Native:
+        taken = await self._calls.paid(PATH, order.body, order.names, order.key_name, others=order.others)
+        return taken.native("id")
+
+    async def run(self, run: Owned, form: str | None = None) -> Native:
+        path = owned_path(PATH, run) + query({"format": form})
+        return (await self._calls.get(path, run.key_name)).native("id")
+
+    async def cancel_run(self, run: Owned) -> Native:
+        return (await self._calls.send("POST", owned_path(PATH, run, "/cancel"), run.key_name)).native()
+
+    async def _start(self, order: RunOrder, told: "ApiAgentRun", transfer: AsyncExitStack) -> Run[Events]:
+        taken = await self._calls.take(order, transfer)
+        run, reader = self._runner.raw_run(
+            taken.key,
+            Brief(BACKGROUND_PICKUPS if order.background else FOREGROUND_PICKUPS),
+            detaches=order.background,
+            patient=order.patient,
+        )
+        told.reads(reader, taken.key.name)
+        run.read(taken.streaming)
+        return run
+
+    async def _follow(
+        self, owned: Owned, after: int | None, to_the_end: bool, told: "ApiAgentRun", transfer: AsyncExitStack
+    ) -> Run[Events]:
+        if not is_run_id(owned.id):
+            raise NotFound("There is no such run.")
+        run, reader = self._runner.raw_run(
+            self._calls.owner(owned.key_name),
+            Lasting() if to_the_end else Brief(BACKGROUND_PICKUPS),
+            detaches=True,
+            patient=True,
+            run_id=owned.id,
+            after=after,
+        )
+        told.reads(reader, owned.key_name)
+        await self._runner.look(run, Look(), transfer, exactly=after is not None)
+        return run
+
+
+class _Begin(Protocol):
+    async def __call__(self, told: "ApiAgentRun", transfer: AsyncExitStack) -> Run[Events]: ...
+
+
+class ApiAgentRun:
+    """AgentRun (operations.py)."""
+
+    def __init__(self, calls: Calls, runner: Runner, begin: _Begin) -> None:
+        self._calls = calls
+        self._reader: RawReader | None = None
+        self._key_name = ""
+        self._events = self._told(runner, begin)
+
+    @property
+    def owned(self) -> Owned | None:
+        run_id = self._reader.run_id if self._reader else None
+        return None if run_id is None else Owned(run_id, self._key_name)
+
+    @property
+    def end(self) -> RunEnd | None:
+        return self._reader.end if self._reader else None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._events.aclose()
+
+    def __aiter__(self) -> AsyncIterator[Events]:
+        return self._events
+
+    def reads(self, reader: RawReader, key_name: str) -> None:
+        """From now on this is what is told of."""
+        self._reader = reader
+        self._key_name = key_name
+
+    async def _told(self, runner: Runner, begin: _Begin) -> AsyncGenerator[Events, None]:
+        batches = runner.batches(partial(begin, self))
+        del begin
+        try:
+            async for batch in batches:
+                if self.end is not None and not self.end.response:
+                    await self._complete()
+                yield batch
+        except RunGone as error:
+            raise NotFound("There is no such run, or not any more.") from error
+        finally:
+            await batches.aclose()
+
+    async def _complete(self) -> None:
+        """The last event may come without its response, which can be asked for."""
+        if (owned := self.owned) is not None and self._reader is not None and self._reader.may_complete:
+            with suppress(GatewayError):
+                self._reader.complete((await self._calls.get(owned_path(PATH, owned), owned.key_name)).body)
