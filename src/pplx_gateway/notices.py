@@ -62,7 +62,8 @@ def cleaned(text: str) -> str:
 
 
 def _takes_notices(question: Question, finished: Finished, text: str) -> bool:
-    plain = question.format is None and not question.functions
+    said = all(isinstance(turn, Message) for turn in question.turns)
+    plain = question.format is None and not question.functions and said
     return plain and finished.reason != "tool_calls" and bool(text.strip())
 
 

@@ -13,13 +13,13 @@ from pplx_gateway.settings import Secret
 from pplx_gateway.transport.exchange import Headers
 from pplx_gateway.upstreams.session.admission import Admission
 from pplx_gateway.upstreams.session.cookies import NAME
-from pplx_gateway.upstreams.session.failures import CookieOutdated
+from pplx_gateway.upstreams.session.failures import AnsweredStranger, CookieOutdated
 from pplx_gateway.upstreams.session.login import SESSION_PATH
 from tests.life.playing import CHALLENGE, EXPIRED, OUTAGE, signed_in
 from tests.session.fakes import JSON, Played
 from tests.session.stories import TEXT, completed, done, sse
 from tests.session.test_request import model, question
-from tests.session.test_upstream import ANONYMOUS, SECRET, TOLD_EARLY, Site, story
+from tests.session.test_upstream import ANONYMOUS, SECRET, TOLD_EARLY, WEAK, Site, story
 
 # An anonymous answer of the automatic model bears no sign at all.
 UNSIGNED = [completed(done(["A stranger's ", "answer."]), display_model="turbo", user_selected_model="pplx_pro")]
@@ -89,6 +89,16 @@ async def test_a_sign_that_is_newer_than_the_check_forces_a_new_one(frames: Sequ
     assert site.way_out.paths() == [SESSION_PATH]
 
 
+async def test_questions_under_way_together_share_the_check_that_their_signs_force() -> None:
+    """And a word from just before they were sent counts for none of them."""
+    site = Site(*(story(TOLD_EARLY) for _ in range(20)), pages={SESSION_PATH: signed_in()})
+    await site.life.check(site.clock.now())
+    site.clock.seconds += 1
+    failed = await asyncio.gather(*(site.error() for _ in range(20)))
+    assert {(text, type(error)) for text, error in failed} == {("", AnsweredStranger)}
+    assert site.way_out.paths() == [SESSION_PATH] * 2
+
+
 async def test_the_check_beside_the_question_answers_for_its_signs_as_well() -> None:
     site = unchecked(story(ANONYMOUS), site=EXPIRED)
     assert type((await site.error())[1]) is SessionExpired
@@ -131,7 +141,7 @@ async def test_what_was_shown_already_is_not_asked_for_again() -> None:
 
 
 async def test_an_answer_that_renews_the_cookie_itself_is_no_such_case() -> None:
-    renewing = Played(story(ANONYMOUS).parts, headers=(*story().headers, ("set-cookie", f"{NAME}=T2; Path=/")))
+    renewing = Played(story(WEAK).parts, headers=(*story().headers, ("set-cookie", f"{NAME}=T2; Path=/")))
     site = Site(renewing, pages={SESSION_PATH: signed_in()})
     finished = (await site.answer()).finished
     assert finished is not None

@@ -145,7 +145,7 @@ async def test_the_same_holds_for_what_one_process_has_in_memory(store: Store) -
     assert held is not None
     credentials.take(held)
     await other.give(Secret("B"))
-    assert not await credentials.renew(Secret("A2"))
+    assert not await credentials.renew(Secret("A2"), held.version)
     assert credentials.cookie() == f"{NAME}=B"
     assert not await credentials.renew(Secret("A3"), held.version)
 
@@ -156,7 +156,7 @@ async def test_what_was_read_before_the_newest_was_written_is_not_taken(store: S
     held = await keeper.open(Secret("A"), lambda: None)
     assert held is not None
     credentials.take(held)
-    await credentials.renew(Secret("A2"))
+    await credentials.renew(Secret("A2"), credentials.version)
     assert not credentials.take(held)
     assert credentials.cookie() == f"{NAME}=A2"
 

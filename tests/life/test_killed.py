@@ -3,70 +3,16 @@
 import asyncio
 import json
 import stat
-from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
 from pplx_gateway.upstreams.session.cookies import NAME
-from tests.life.programs import killed, settings
+from tests.life.programs import SESSION, Emulator, ask, killed, number_of, settings
 from tests.life.waiting import until
 from tests.rig import ASK_PATH, KEY, bearer
-from tests.test_commands import Program, program
-
-SESSION = "/api/auth/session"
-ASK = {"model": "gpt", "messages": [{"role": "user", "content": "Which two rivers meet in Ghent?"}]}
-
-
-class Emulator:
-    def __init__(self, url: str, client: httpx2.AsyncClient) -> None:
-        self.url = url
-        self.client = client
-
-    async def tokens(self, path: str) -> list[str]:
-        """With which `path` was asked, in order; pieces joined."""
-        reply = await self.client.get(f"{self.url}/_emulator/requests", params={"path": path})
-        return [_token(request["headers"]["cookie"]) for request in reply.json()["requests"]]
-
-    async def forget(self) -> None:
-        await self.client.delete(f"{self.url}/_emulator/requests")
-
-    async def wait(self, path: str, count: int) -> None:
-        params = {"path": path, "count": str(count), "timeout": "20"}
-        assert (await self.client.get(f"{self.url}/_emulator/wait", params=params)).status_code == 200
-
-    async def rotations(self) -> int:
-        accounts: list[dict[str, Any]] = (await self.client.get(f"{self.url}/_emulator/state")).json()["session"][
-            "accounts"
-        ]
-        return sum(account["rotations"] for account in accounts)
-
-
-def _token(cookie: str) -> str:
-    pairs = (part.partition("=") for part in cookie.split("; "))
-    return "".join(value for name, _, value in pairs if name.startswith(NAME))
-
-
-def number_of(token: str) -> int:
-    """How many rotations led to it."""
-    return int(token.split("~")[1]) if "~" in token else 0
-
-
-@pytest.fixture
-async def emulator(tmp_path: Path) -> AsyncGenerator[Emulator, None]:
-    async with (
-        program("emulator", folder=tmp_path) as running,
-        httpx2.AsyncClient(timeout=30, trust_env=False) as client,
-    ):
-        yield Emulator(running.url, client)
-        await running.stop()
-
-
-async def ask(client: httpx2.AsyncClient, gateway: Program) -> int:
-    reply = await client.post(f"{gateway.url}/v1/chat/completions", json=ASK, headers=bearer(KEY))
-    return reply.status_code
+from tests.test_commands import program
 
 
 async def first_token(emulator: Emulator, tmp_path: Path, environ: dict[str, str]) -> str:

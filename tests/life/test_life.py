@@ -154,22 +154,63 @@ async def test_no_clear_word_is_trusted_for_a_moment_only(site: Played) -> None:
     assert await living.life.doubtful()
 
 
-async def test_a_dead_session_is_asked_about_once_in_an_interval() -> None:
+async def test_a_dead_session_is_asked_about_once_more_and_then_once_in_an_interval() -> None:
     living = Living()
     await living.check(EXPIRED)
     for _ in range(5):
         living.clock.seconds += 50
         with pytest.raises(SessionExpired):
             await living.life.doubtful()
-    assert living.checks == 1
-    living.clock.seconds += 60
+    assert living.checks == 2
+    living.clock.seconds += 110
     with pytest.raises(SessionExpired):
         await living.life.doubtful()
-    assert living.checks == 2
+    assert living.checks == 3
     living.clock.seconds += 301
     living.answers(signed_in())
     assert not await living.life.doubtful()
-    assert living.checks == 3
+    assert living.checks == 4
+
+
+async def test_a_word_that_was_wrong_once_refuses_nothing() -> None:
+    living = Living()
+    for number in range(1, 4):
+        await living.check(EXPIRED)
+        living.clock.seconds += 1
+        living.answers(signed_in())
+        assert not await living.life.doubtful()
+        assert living.checks == 2 * number
+
+
+async def test_questions_at_once_look_again_once_whatever_they_find() -> None:
+    living = Living()
+    await living.check(EXPIRED)
+    living.clock.seconds += 1
+    found = await asyncio.gather(*(living.life.doubtful() for _ in range(10)), return_exceptions=True)
+    assert {type(each) for each in found} == {SessionExpired}
+    assert living.checks == 2
+
+
+async def test_an_outage_after_the_word_is_not_asked_about_at_every_question() -> None:
+    living = Living()
+    await living.check(EXPIRED)
+    living.answers(OUTAGE)
+    for _ in range(5):
+        living.clock.seconds += 1
+        with pytest.raises(SessionExpired):
+            await living.life.doubtful()
+    assert living.checks == 2
+
+
+async def test_of_two_workers_one_looks_again() -> None:
+    keeper = Memory()
+    one, other = Living(keeper=keeper), Living(EXPIRED, keeper=keeper)
+    await one.check(EXPIRED)
+    for living in (one, other):
+        living.clock.seconds = one.clock.seconds + 1
+        with pytest.raises(SessionExpired):
+            await living.life.doubtful()
+    assert (one.checks, other.checks) == (2, 0)
 
 
 async def test_questions_at_once_share_one_check() -> None:
@@ -177,22 +218,6 @@ async def test_questions_at_once_share_one_check() -> None:
     living.clock.seconds += 1
     await asyncio.gather(*(living.life.check(living.clock.now()) for _ in range(10)))
     assert living.checks == 1
-
-
-async def test_a_sign_forces_a_check_that_is_newer_and_more_signs_do_not_force_more() -> None:
-    living = Living()
-    await living.check()
-    living.clock.seconds += 5
-    assert await living.life.confirm(living.clock.now())
-    for _ in range(5):
-        living.clock.seconds += 50
-        assert not await living.life.confirm(living.clock.now())
-    assert living.checks == 2
-    living.clock.seconds += 100
-    assert await living.life.confirm(living.clock.now())
-    assert living.checks == 3
-    await living.credentials.replace(Secret("another"))
-    assert await living.life.confirm(living.clock.now()), "of another cookie nothing is known"
 
 
 async def test_a_wall_clock_that_is_set_back_makes_no_checks_without_end() -> None:

@@ -1,5 +1,6 @@
 """The session's life in the running program: health, a new cookie from the owner, two workers with one cookie."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator
@@ -11,7 +12,7 @@ import pytest
 from pplx_gateway.settings import Secret
 from pplx_gateway.upstreams.session.cookies import NAME
 from tests.life.waiting import until
-from tests.rig import ASK_PATH, Reply, Rig, running
+from tests.rig import ASK_PATH, Reply, Rig, Stream, running
 
 REFRESH = "/admin/refresh-cookie"
 SESSION = "/api/auth/session"
@@ -25,6 +26,7 @@ def answer(body: str, status: int = 200, headers: dict[str, str] = JSON, **more:
 
 
 SIGNED_OUT = answer("{}")
+SIGNED_IN = answer('{"user": {"id": "u-1", "subscription_tier": "max"}, "expires": "2030-12-01T00:00:00.000Z"}')
 CHALLENGE = answer("<!DOCTYPE html><title>Just a moment...</title>", 403, {**HTML, "cf-mitigated": "challenge"})
 OUTAGE = answer("<html>no", 500, HTML)
 
@@ -237,6 +239,68 @@ async def test_with_an_api_key_alone_the_session_does_not_answer_until_it_has_a_
         assert (await rig.chat({**ASK, "model": "sonar"})).headers["x-pplx-upstream"] == "api"
         await give(rig, {"session_token": "emulator-max-first"})
         assert (await rig.chat({**ASK, "model": "sonar"})).headers["x-pplx-upstream"] == "session"
+
+
+# an answer for strangers
+
+
+def fault(word: str, **more: Any) -> dict[str, Any]:
+    return {**ASK, "messages": [{"role": "user", "content": f"fault:{word} Which two rivers meet in Ghent?"}], **more}
+
+
+def refused(stream: Stream, code: str) -> bool:
+    """The sign may come as late as the last frame, so that text is there already; an end it never gets."""
+    return stream.error is not None and stream.error["code"] == code and not stream.done
+
+
+@pytest.mark.parametrize("model", ["gpt", "auto"])
+async def test_right_after_a_false_alarm_an_anonymous_answer_is_still_not_shown(tmp_path: Path, model: str) -> None:
+    async with session(tmp_path) as rig:
+        await state_of(rig, "valid")
+        assert (await rig.chat(fault("upstream_401", model=model))).status == 503
+        found = await state_of(rig, "valid")
+        assert found["session"]["checked_seconds_ago"] < 60, "the site said a moment ago that all is well"
+        reply = await rig.chat(fault("logged_out", model=model))
+        assert (reply.status, reply.error["code"]) == (503, "session_expired")
+        await rig.chat(fault("upstream_401", model=model))
+        stream = await rig.stream(fault("logged_out", model=model))
+        assert refused(stream, "session_expired")
+
+
+@pytest.mark.parametrize("word", ["logged_out", "upstream_401"])
+async def test_a_fault_of_one_question_is_over_with_the_next(tmp_path: Path, word: str) -> None:
+    async with session(tmp_path) as rig:
+        await state_of(rig, "valid")
+        for _ in range(2):
+            assert (await rig.chat(fault(word))).status == 503
+            assert (await rig.chat(ASK)).status == 200
+        assert (await rig.get("/health")).json["session"]["state"] == "valid"
+
+
+@pytest.mark.parametrize("site", [SIGNED_IN, CHALLENGE, OUTAGE])
+async def test_an_anonymous_answer_is_an_error_whatever_the_site_says_of_the_session(
+    tmp_path: Path, site: dict[str, Any]
+) -> None:
+    async with session(tmp_path) as rig:
+        await state_of(rig, "valid")
+        await rig.script(SESSION, {**site, "repeat": "forever"})
+        reply = await rig.chat(fault("logged_out"))
+        assert (reply.status, reply.error["code"]) == (502, "upstream_error")
+        assert "not signed in" in reply.error["message"]
+        assert reply.headers["x-should-retry"] == "false"
+        stream = await rig.stream(fault("logged_out"))
+        assert refused(stream, "upstream_error")
+        assert (await rig.chat(ASK)).status == 200, "it says nothing of other answers"
+
+
+async def test_many_anonymous_answers_at_once_cost_few_checks_and_none_is_shown(tmp_path: Path) -> None:
+    async with session(tmp_path) as rig:
+        await state_of(rig, "valid")
+        await rig.script(SESSION, {**SIGNED_IN, "delay": 0.5, "repeat": "forever"})
+        before = len(await rig.requests(SESSION))
+        replies = await asyncio.gather(*(rig.chat(fault("logged_out")) for _ in range(20)))
+        assert [reply.status for reply in replies] == [502] * 20
+        assert len(await rig.requests(SESSION)) - before <= 3
 
 
 # the plan

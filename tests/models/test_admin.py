@@ -41,7 +41,7 @@ async def test_without_merge_the_list_is_replaced(tmp_path: Path) -> None:
     async with session(tmp_path) as rig:
         reply = await update(rig, {"auto": ["concise", "pplx_pro"], "mine": ["copilot", "gpt54"]}, merge=False)
         assert reply.status == 200
-        assert await listed(rig) == {"auto", "mine"}
+        assert await listed(rig) == {"auto", "mine", "router"}
         assert (await rig.get("/admin/models")).json["replaced"]
         assert (await rig.chat(asking("How high is it?", "gpt"))).status == 404
 
@@ -109,7 +109,7 @@ async def test_a_free_account_has_auto_alone(tmp_path: Path) -> None:
     async with session(tmp_path, "free") as rig:
         await eventually(lambda: _is_free(rig))
         await update(rig, {"mini": ["copilot", "gpt5_mini"]})
-        assert await listed(rig) == {"auto", "helper"}
+        assert await listed(rig) == {"auto", "helper", "router"}
         reply = await rig.chat(asking("How high is it?", "mini"))
         assert reply.status == 403
         assert "pro" in reply.error["message"]
@@ -125,7 +125,7 @@ async def test_account_type_wins_over_what_the_site_says(tmp_path: Path) -> None
     async with session(tmp_path, "free", account_type="max") as rig:
         assert "opus" in await listed(rig)
     async with session(tmp_path / "other", "max", account_type="free") as rig:
-        assert await listed(rig) == {"auto", "helper"}
+        assert await listed(rig) == {"auto", "helper", "router"}
 
 
 async def test_the_list_of_an_older_installation_is_taken_over_once(tmp_path: Path) -> None:

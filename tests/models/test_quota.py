@@ -109,11 +109,21 @@ async def test_a_reading_that_tells_nothing_refuses_nobody(tmp_path: Path, answe
 async def test_the_sites_refusal_holds_for_the_next_question(tmp_path: Path) -> None:
     async with session(tmp_path, "pro-left9-q") as rig:
         await health_shows(rig, remaining_pro=9)
-        reply = await rig.chat(asking("fault:quota_gone How high is the Zugspitze?"))
+        spent = {"left": {"emulator-pro-left9-q": {"pro": 0}}}
+        await rig.client.post(rig.emulator_url + "/_emulator/session", json=spent)
+        reply = await rig.chat(asking("How high is the Zugspitze?"))
         assert reply.status == 429
         assert await refused(rig)
         assert len(await asked(rig)) == 1
         assert not await refused(rig, "auto")
+
+
+async def test_a_refusal_that_the_next_reading_takes_back_is_over(tmp_path: Path) -> None:
+    async with session(tmp_path, "pro-left9-q") as rig:
+        await health_shows(rig, remaining_pro=9)
+        assert (await rig.chat(asking("fault:quota_gone How high is the Zugspitze?"))).status == 429
+        await health_shows(rig, remaining_pro=9)
+        assert not await refused(rig)
 
 
 async def test_what_is_not_an_answer_is_not_counted(tmp_path: Path) -> None:

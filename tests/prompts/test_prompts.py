@@ -56,6 +56,16 @@ def test_a_line_that_is_no_expression_is_told_and_the_others_hold(
     assert [vars(record)["line"] for record in caplog.records] == [1]
 
 
+async def test_a_system_text_of_more_lines_than_anybody_writes_is_refused(tmp_path: Path) -> None:
+    async with running(tmp_path, order=("session",)) as rig:
+        system = {"role": "system", "content": "a\n" * 100_001}
+        turns = [system, {"role": "user", "content": "Why?"}]
+        chat = await rig.post({"model": "gpt", "messages": turns})
+        response = await rig.post({"model": "gpt", "input": turns}, path="/v1/responses")
+    assert (chat.status, chat.error["param"]) == (400, "messages")
+    assert (response.status, response.error["param"]) == (400, "input")
+
+
 def test_a_file_that_is_no_text_leaves_the_default(tmp_path: Path) -> None:
     (tmp_path / WHITELIST_FILE).write_bytes(b"\xff\xfe\x00")
     assert PromptFiles(tmp_path).whitelist() == PromptFiles().whitelist()

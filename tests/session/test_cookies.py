@@ -104,7 +104,7 @@ class Noting(Memory):
 async def adopted(*lines: str, before: str = "old") -> str:
     keeper = Noting()
     credentials = Credentials(Secret(before), keeper)
-    changed = await credentials.adopt(set_cookie(*lines))
+    changed = await credentials.adopt(set_cookie(*lines), credentials.version)
     value = read_token(credentials.cookie()).reveal()
     assert keeper.renewed == ([value] if changed else [])
     assert changed is (value != before)

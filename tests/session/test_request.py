@@ -11,6 +11,7 @@ import pytest
 from pplx_gateway.catalogue import Catalogue, Model
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.question import (
+    TURNS,
     FilePart,
     FunctionCall,
     FunctionResult,
@@ -258,7 +259,8 @@ def test_closing_system_turns_after_an_answer_are_the_question() -> None:
         (user("  \n"),),
         (system("  "),),
         (user("One?"), assistant("One."), user("")),
-        (user("One?"), FunctionCall("c", "f", "{}"), FunctionResult("c", "1"), user("Two?")),
+        (FunctionCall("c", "f", "{}"), FunctionResult("c", "1")),
+        (user("One?"), FunctionResult("c", "1")),
         (Message("user", (TextPart("What is it?"), ImagePart("https://a.example/x.png"))),),
         (Message("user", (FilePart(url="https://a.example/x.pdf"),)),),
     ],
@@ -266,7 +268,7 @@ def test_closing_system_turns_after_an_answer_are_the_question() -> None:
 def test_what_cannot_be_asked_is_refused_by_name(turns: tuple[Turn, ...]) -> None:
     with pytest.raises(InvalidRequest) as raised:
         ask(question(*turns))
-    assert raised.value.param == "messages"
+    assert raised.value.param == TURNS
     assert raised.value.status == 400
 
 
@@ -277,7 +279,7 @@ def test_exactly_the_limit_passes_and_one_more_is_refused_with_the_count() -> No
     assert ask(question(user("é" * QUERY_LIMIT_CHARACTERS))).query_characters == 96_000
     with pytest.raises(InvalidRequest, match="96001 characters") as raised:
         ask(question(user("é" * QUERY_LIMIT_CHARACTERS + "x")))
-    assert raised.value.param == "messages"
+    assert raised.value.param == TURNS
 
 
 def test_code_points_are_counted_not_bytes_or_units() -> None:

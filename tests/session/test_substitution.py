@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pplx_gateway.catalogue import SessionRoute
+from pplx_gateway.upstreams.session.substitution import Sign
 from tests.session.playing import TERRA, assembler, feed, finished, play
 from tests.session.stories import W_BASE, completed, done, markdown, pending
 
@@ -83,20 +84,24 @@ def test_a_late_model_that_wrote_more_is_a_substitute() -> None:
 @pytest.mark.parametrize(
     ("preference", "frame", "early", "late_"),
     [
-        ("gpt56_terra", {"user_selected_model": "turbo"}, True, True),
-        ("gpt56_terra", {"display_model": "turbo"}, False, True),
-        ("gpt56_terra", {"display_model": "grok45low"}, False, False),
-        ("pplx_pro", {"display_model": "turbo"}, False, False),
-        ("pplx_pro", {"user_selected_model": "turbo", "display_model": "turbo"}, True, True),
-        ("turbo", {"user_selected_model": "turbo", "display_model": "turbo"}, False, False),
+        ("gpt56_terra", {"user_selected_model": "turbo"}, "proof", "proof"),
+        ("gpt56_terra", {"display_model": "turbo"}, None, "doubt"),
+        ("gpt56_terra", {"display_model": "turbo", "user_selected_model": "gpt56_terra"}, None, "hint"),
+        ("gpt56_terra", {"display_model": "grok45low"}, None, None),
+        ("pplx_pro", {"display_model": "turbo"}, None, None),
+        ("pplx_pro", {"display_model": "turbo", "user_selected_model": "pplx_pro"}, None, None),
+        ("pplx_pro", {"user_selected_model": "turbo", "display_model": "turbo"}, "doubt", "doubt"),
+        ("turbo", {"user_selected_model": "turbo", "display_model": "turbo"}, None, None),
     ],
 )
-def test_signs_of_a_missing_login(preference: str, frame: dict[str, Any], early: bool, late_: bool) -> None:
+def test_signs_of_a_missing_login(
+    preference: str, frame: dict[str, Any], early: Sign | None, late_: Sign | None
+) -> None:
     target = assembler(preference=preference)
     feed(target, pending(**frame))
-    assert target.maybe_logged_out is early
+    assert target.sign == early
     feed(target, {"status": "COMPLETED", "final_sse_message": True})
-    assert target.maybe_logged_out is late_
+    assert target.sign == late_
 
 
 def test_the_base_story_tells_nothing_about_the_model() -> None:

@@ -30,7 +30,13 @@ from pplx_gateway.transport.exchange import Timeouts
 from pplx_gateway.upstreams import Upstream
 from pplx_gateway.upstreams.session.cookies import NAME, Credentials
 from pplx_gateway.upstreams.session.download import MISSING
-from pplx_gateway.upstreams.session.failures import AnswerFailed, AnswerRewritten, FreeTierLimited, SignInAsked
+from pplx_gateway.upstreams.session.failures import (
+    AnsweredStranger,
+    AnswerFailed,
+    AnswerRewritten,
+    FreeTierLimited,
+    SignInAsked,
+)
 from pplx_gateway.upstreams.session.keeping import Memory, Record
 from pplx_gateway.upstreams.session.life import Life
 from pplx_gateway.upstreams.session.login import SESSION_PATH, Login
@@ -73,6 +79,7 @@ from tests.session.test_request import assistant, model, question, system, user
 SECRET = "T-SECRET-0123456789"
 VALID = Played([SIGNED_IN], headers=JSON)
 EXPIRED = Played([SIGNED_OUT], headers=JSON)
+BLOCKED = Played([b"<html>"], status=403, headers=HTML)
 THREAD_PATH = "/rest/thread/slug-1"
 FAILED = {"backend_uuid": "b-2", "status": "FAILED", "error_code": "GENERIC_FAILED_RESPONSE", "final_sse_message": True}
 
@@ -415,6 +422,8 @@ ANONYMOUS = [
     pending(markdown(["Anonymous "], 0)),
     completed(done(["Anonymous ", "answer."]), display_model="turbo", user_selected_model="turbo"),
 ]
+WEAK = [completed(done(["Weak ", "answer."]), display_model="turbo", user_selected_model="gpt56_terra")]
+UNTOLD = [completed(done(["Weak ", "answer."]), display_model="turbo", user_selected_model=None)]
 TOLD_EARLY = [pending(user_selected_model="turbo", display_model="turbo"), *ANONYMOUS[1:]]
 
 
@@ -439,16 +448,17 @@ async def test_an_early_sign_stops_the_text_before_it_is_passed_on(name: str) ->
     assert (text, type(error)) == ("", SessionExpired)
 
 
-async def test_an_expired_session_is_asked_about_once_and_then_refused_at_once() -> None:
+async def test_an_expired_session_is_asked_about_once_more_and_then_refused_at_once() -> None:
     site = Site(story(ANONYMOUS), story(), pages={SESSION_PATH: EXPIRED})
     for _ in range(3):
         assert type((await site.error())[1]) is SessionExpired
+        site.clock.seconds += 1
     assert len(site.way_out.asked) == 1
-    assert site.way_out.paths() == [SESSION_PATH]
+    assert site.way_out.paths() == [SESSION_PATH] * 2, "for the answer, and once more for the next question"
     site.clock.seconds += 301
     await site.error()
     assert len(site.way_out.asked) == 1, "the site is asked about the login first"
-    assert site.way_out.paths() == [SESSION_PATH] * 2
+    assert site.way_out.paths() == [SESSION_PATH] * 3
     site.clock.seconds += 301
     site.way_out.pages[SESSION_PATH] = VALID
     assert (await site.answer()).text == TEXT
@@ -462,14 +472,42 @@ async def test_a_renewed_cookie_is_tried_at_once() -> None:
     assert (await site.answer()).text == TEXT
 
 
-@pytest.mark.parametrize("page", [VALID, Played([b"<html>"], status=403, headers=HTML)])
-async def test_a_weak_answer_of_a_good_or_unknown_session_is_a_substitution(page: Played) -> None:
-    site = Site(story(TOLD_EARLY), story(TOLD_EARLY), pages={SESSION_PATH: page})
-    for _ in range(2):
-        finished = (await site.answer()).finished
-        assert finished is not None
-        assert finished.substituted_by == "turbo"
+@pytest.mark.parametrize("page", [VALID, BLOCKED])
+async def test_an_answer_that_the_site_calls_a_strangers_is_never_shown(page: Played) -> None:
+    """Whatever the site says of the session meanwhile, and however often it has just said it."""
+    site = Site(story(TOLD_EARLY), story(TOLD_EARLY), story(TOLD_EARLY), pages={SESSION_PATH: page})
+    for name in ("gpt", "opus", "gpt"):
+        text, error = await site.error(name=name)
+        assert (text, type(error), error.retry) == ("", AnsweredStranger, False)
+        site.clock.seconds += 1
+    assert site.way_out.paths() == [SESSION_PATH] * 3
+
+
+@pytest.mark.parametrize("page", [VALID, BLOCKED])
+async def test_a_weak_answer_to_somebody_is_a_substitution(page: Played) -> None:
+    """The site tells to whom it answered: it knows what was selected."""
+    site = Site(story(WEAK), pages={SESSION_PATH: page})
+    finished = (await site.answer()).finished
+    assert finished is not None
+    assert (finished.served_model, finished.substituted_by) == ("turbo", "turbo")
     assert site.way_out.paths() == [SESSION_PATH]
+
+
+async def test_where_the_choice_is_the_sites_its_word_on_the_session_decides() -> None:
+    """Perhaps it chose what strangers get, for a free account, say."""
+    good = (await Site(story(TOLD_EARLY), pages={SESSION_PATH: VALID}).answer(name="auto")).finished
+    assert good is not None
+    assert good.served_model == "turbo"
+    unclear = Site(story(TOLD_EARLY), pages={SESSION_PATH: BLOCKED})
+    assert type((await unclear.error(name="auto"))[1]) is AnsweredStranger
+
+
+async def test_an_answer_that_tells_too_little_stands_by_the_sites_word_on_the_session() -> None:
+    good = (await Site(story(UNTOLD), pages={SESSION_PATH: VALID}).answer()).finished
+    assert good is not None
+    assert (good.served_model, good.substituted_by) == (None, None)
+    assert type((await Site(story(UNTOLD), pages={SESSION_PATH: BLOCKED}).error())[1]) is AnsweredStranger
+    assert type((await Site(story(UNTOLD), pages={SESSION_PATH: EXPIRED}).error())[1]) is SessionExpired
 
 
 async def test_a_free_answer_of_the_automatic_model_is_not_checked() -> None:
@@ -761,5 +799,6 @@ def test_support_follows_the_model() -> None:
     table = site.upstream.support(model())
     assert set(table) == set(Feature)
     assert table[Feature.TEMPERATURE] is Support.REFUSED
-    assert table[Feature.FUNCTIONS] is Support.REFUSED
+    assert table[Feature.FUNCTIONS] is Support.EMULATED
+    assert site.upstream.support(model("deep-research"))[Feature.FUNCTIONS] is Support.REFUSED
     assert table[Feature.RECENCY] is Support.HONOURED

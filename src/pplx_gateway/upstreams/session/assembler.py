@@ -10,7 +10,7 @@ from math import ceil
 
 from msgspec import UNSET, Raw
 
-from pplx_gateway.answer import AnswerEvent, Finished, RelatedQuestions, Started, Usage, Warned
+from pplx_gateway.answer import CHARACTERS_A_TOKEN, AnswerEvent, Finished, RelatedQuestions, Started, Usage, Warned
 from pplx_gateway.errors import EmptyAnswer, UpstreamTruncated
 from pplx_gateway.upstreams.session import legacy
 from pplx_gateway.upstreams.session.answer_blocks import AnswerBlocks, FinalText
@@ -24,7 +24,7 @@ from pplx_gateway.upstreams.session.oddities import Oddities
 from pplx_gateway.upstreams.session.outlet import Outlet, TextCleaner
 from pplx_gateway.upstreams.session.report import Download
 from pplx_gateway.upstreams.session.steps import QUESTIONS_STEP
-from pplx_gateway.upstreams.session.substitution import ModelWatch
+from pplx_gateway.upstreams.session.substitution import ModelWatch, Sign
 from pplx_gateway.upstreams.session.threads import Handle
 from pplx_gateway.upstreams.session.verdict import (
     PROCESSING_ERROR,
@@ -33,8 +33,6 @@ from pplx_gateway.upstreams.session.verdict import (
     sign_in_asked,
     stream_error,
 )
-
-CHARACTERS_A_TOKEN = 4  # the site counts no tokens for us; this is the usual rule of thumb
 
 
 class Assembler:
@@ -94,9 +92,9 @@ class Assembler:
     # what the reader of the stream may ask in between
 
     @property
-    def maybe_logged_out(self) -> bool:
-        """A sign that the site takes us for nobody; at the end there are more signs than before."""
-        return self._watch.maybe_logged_out_at_end() if self._over else self._watch.maybe_logged_out()
+    def sign(self) -> Sign | None:
+        """That the site takes us for nobody; at the end there are more signs than before."""
+        return self._watch.sign(over=self._over)
 
     @property
     def spoke(self) -> bool:

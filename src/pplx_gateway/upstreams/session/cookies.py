@@ -114,16 +114,16 @@ class Credentials:
         async with self._lock:
             self.take(await self._keeper.give(token))
 
-    async def adopt(self, headers: Headers, version: int | None = None) -> bool:
-        """Takes over the token that a good response set, if it did. `version` is that of the request's cookie, where
-        that may not be the newest any more."""
+    async def adopt(self, headers: Headers, version: int) -> bool:
+        """Takes over the token that a good response set, if it did. `version` is that of the request's cookie, which
+        may not be the newest any more."""
         token = renewed_token(headers)
         return token is not None and await self.renew(token, version)
 
-    async def renew(self, token: Secret, version: int | None = None) -> bool:
+    async def renew(self, token: Secret, version: int) -> bool:
         """False for the token that holds already, and for one of another version."""
         async with self._lock:
-            if self._held is None or self.holds(token) or version not in (None, self.version):
+            if self._held is None or self.holds(token) or version != self.version:
                 return False
             self.take(await self._keeper.renew(token, self._held))
             return self.holds(token)

@@ -1,7 +1,7 @@
 """The session upstream with its quota: what has nothing left is not asked, what was answered is counted."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 
@@ -9,6 +9,7 @@ from pplx_gateway.answer import Batch, Finished
 from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
 from pplx_gateway.errors import QuotaExhausted
+from pplx_gateway.operations import Checker
 from pplx_gateway.question import Question
 from pplx_gateway.upstreams import Upstream
 from pplx_gateway.upstreams.session.counts import Kind
@@ -49,6 +50,13 @@ class CountedSession:
                 self._quota.refresh()
             elif kind is not None:
                 self._quota.refresh(UNSURE_SECONDS)
+
+    async def check(self, question: Question, model: Model, caller: str) -> None:
+        """See Checker. Where nothing is left another upstream may be asked, which takes what this one does not."""
+        with suppress(QuotaExhausted):
+            self._quota.refuse(model)
+            if isinstance(self._inner, Checker):
+                await self._inner.check(question, model, caller)
 
     async def remember(
         self, question: Question, model: Model, caller: str, text_as_returned: str, continuation: object

@@ -87,8 +87,18 @@ class Discovery:
         return self._progress.report
 
     @property
+    def under_way(self) -> Report | None:
+        progress = self._progress
+        heard = 0 <= self._clock.since(progress.current_at) < self._rules.turn_seconds  # else its worker has died
+        return progress.current if self._runs or heard else None
+
+    @property
     def due_at(self) -> float | None:
         return (self._progress.due_at or None) if self._rules.interval_seconds else None
+
+    @property
+    def _runs(self) -> bool:
+        return self._running is not None and not self._running.done()
 
     def searches_left(self) -> int:
         """How many a run may use up now."""
@@ -104,6 +114,11 @@ class Discovery:
         return [*self._suspects_first(self._bases()), *self._missing()]
 
     async def sync(self) -> None:
+        """What other workers have learned. While a run is ours so is the last word: no older read may undo it."""
+        if not self._runs:
+            await self._learn()
+
+    async def _learn(self) -> None:
         try:
             fact = await self._facts.get(FACT)
         except StoreUnavailable:
@@ -145,20 +160,24 @@ class Discovery:
         if not await self._leases.take(TURN, self._rules.turn_seconds):
             return None
         try:
-            await self.sync()
+            await self._learn()
             if only_due and self._clock.now() < self._progress.due_at:
                 return None
             return await self._discover()
         finally:
+            if self._progress.current is not None:  # a failure has ended it
+                await self._show(None)
             await self._leases.drop(TURN)
 
     async def _discover(self) -> Report:
         report = Report(at=self._clock.now())
+        await self._show(report)
         try:
             await self._read_picker(report)
             await self._be_signed_in()
             for step in self._all():
                 await self._take(step, report)
+                await self._show(report)
         except Halt as reason:
             report.stopped = str(reason)
         await self._finish(report)
@@ -249,7 +268,7 @@ class Discovery:
         early = report.stopped is not None and report.probes == 0
         wait = min(interval, RETRY_SECONDS) if early else interval
         due_at = self._clock.now() + self._clock.real(wait)
-        await self._save(msgspec.structs.replace(self._progress, due_at=due_at, report=report))
+        await self._save(msgspec.structs.replace(self._progress, due_at=due_at, report=report, current=None))
         logger.info("discovery ended", extra=_told(report))
         if message := _message(report):
             self._alarm("models_changed", "Perplexity models changed", message)
@@ -316,6 +335,10 @@ class Discovery:
         await self._save(
             msgspec.structs.replace(self._progress, probed=probed, dead=(*known, model_id) if dead else known)
         )
+
+    async def _show(self, report: Report | None) -> None:
+        """What was found so far, for those who watch, in whichever worker; None = no run goes on."""
+        await self._save(msgspec.structs.replace(self._progress, current=report, current_at=self._clock.now()))
 
     async def _save(self, progress: Progress) -> None:
         """Only the worker that has the turn writes, so the last word is the right one."""

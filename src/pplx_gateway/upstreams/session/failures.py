@@ -43,5 +43,12 @@ class AttachmentRefused(UpstreamError):
     retry = False
 
 
+class AnsweredStranger(UpstreamError):
+    """The site answered as it answers strangers, although it does not say that the session is dead: the answer is not
+    the plan's, so nobody gets it. A new cookie would not help, and a repeat hardly."""
+
+    retry = False
+
+
 class CookieOutdated(UpstreamError):
     """The answer is a stranger's because the question went out with a cookie that was renewed meanwhile."""

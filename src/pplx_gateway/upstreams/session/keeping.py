@@ -21,12 +21,14 @@ class Held(NamedTuple):
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The last check of the login, and the last one that brought a clear word: a challenge or an outage after it does
-    not unsay it. Times are seconds since the epoch. `version` is that of the token that was checked."""
+    not unsay it. `repeated`: the one before said already that it is dead. Times are seconds since the epoch. `version`
+    is that of the token that was checked."""
 
     version: int
     state: State
     at: float
     login: Literal["valid", "expired"] | None = None
+    repeated: bool = False
     tier: Tier | None = None
     old_told_of: float = 0.0  # `Held.at` of the token whose age was told
 

@@ -64,7 +64,6 @@ class Life:
         self._record: Record | None = None
         self._checking: asyncio.Task[None] | None = None
         self._renewing = asyncio.Lock()
-        self._confirmed: Record | None = None
 
     # what others see
 
@@ -107,24 +106,15 @@ class Life:
             raise SessionExpired(EXPIRED)
 
     async def doubtful(self) -> bool:
-        """True if a check should run beside the next question. A dead session is asked about again once in an interval,
-        before the question goes out. Raises SessionExpired."""
-        if self.record is None:
+        """True if a check should run beside the next question. A dead session is asked about once more before the
+        question goes out: at once for the first question after the word, since the site errs at times, then once in an
+        interval. Raises SessionExpired."""
+        if self.record is None or self._look_again():
             await self.sync()
-        record = self.record
-        if record is not None and record.login == "expired" and self._stale(record):
-            await self.check(self._clock.now())
+        if self._look_again():
+            await asyncio.shield(self.start(self._clock.now()))
         self.refuse()
         return self._stale(self.record)
-
-    async def confirm(self, newer_than: float) -> bool:
-        """An answer looks like a stranger's: the site is asked. Where it was asked for such a sign within the interval,
-        and nobody was signed out, its answers just look like that; then False."""
-        if self._confirmed_lately():
-            return False
-        await self.check(newer_than)
-        self._confirmed = self.record
-        return True
 
     async def check(self, newer_than: float) -> None:
         """Returns once there is a check that began at `newer_than` (epoch seconds) or later, by whichever worker."""
@@ -255,15 +245,15 @@ class Life:
 
     # times
 
-    def _confirmed_lately(self) -> bool:
-        record = self._confirmed
-        if record is None or record.version != self._credentials.version:
-            return False
-        return self._age(record) < self._options.login_interval_seconds
-
     def _checked(self, newer_than: float) -> bool:
         record = self.record
         return record is not None and record.at >= newer_than
+
+    def _look_again(self) -> bool:
+        record = self.record
+        if record is None or record.login != "expired":
+            return False
+        return not record.repeated or self._stale(record)
 
     def _stale(self, record: Record | None) -> bool:
         """A good word is trusted until the next check is due, and a moment longer, which that may take."""
@@ -295,7 +285,13 @@ def _record(before: Record | None, at: float, verdict: Verdict, version: int, ol
     if verdict.state in ("valid", "expired"):
         login = verdict.state
     return Record(
-        version=version, state=verdict.state, at=at, login=login, tier=verdict.tier or tier, old_told_of=old_told_of
+        version=version,
+        state=verdict.state,
+        at=at,
+        login=login,
+        repeated=before is not None and before.login == "expired",
+        tier=verdict.tier or tier,
+        old_told_of=old_told_of,
     )
 
 

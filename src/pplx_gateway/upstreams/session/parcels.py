@@ -4,7 +4,7 @@ import msgspec
 
 from pplx_gateway import media
 from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.question import ImagePart
+from pplx_gateway.question import TURNS, ImagePart
 from pplx_gateway.upstreams.session.transcript import Attachment
 
 MOST_BYTES = 20 << 20
@@ -27,7 +27,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
         """Raises InvalidRequest."""
         content = media.unpack(media.split_data_url(_data(self.attachment))[1])
         if content is None:
-            raise InvalidRequest("An attachment is not in base64.", param="messages")
+            raise InvalidRequest("An attachment is not in base64.", param=TURNS)
         return content
 
     def __repr__(self) -> str:
@@ -39,7 +39,7 @@ def parcel(attachment: Attachment, number: int) -> Parcel:
     kind, payload = media.split_data_url(_data(attachment))
     size = len(payload) * 3 // 4 - payload[-2:].count("=")
     if size > MOST_BYTES:
-        raise InvalidRequest(f"An attachment is larger than {MOST_BYTES >> 20} MiB.", param="messages")
+        raise InvalidRequest(f"An attachment is larger than {MOST_BYTES >> 20} MiB.", param=TURNS)
     return Parcel(attachment=attachment, name=_name(attachment, kind, number), kind=kind, size=size)
 
 

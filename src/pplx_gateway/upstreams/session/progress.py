@@ -9,7 +9,8 @@ DAY_SECONDS = 24 * 3600.0
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Times are epoch seconds. `spent` searches since `day_at`; `probed`: when each base model was last asked;
-    `dead`: those that did not live then, and have no successor yet."""
+    `dead`: those that did not live then, and have no successor yet. `current` is what the run that goes on has found
+    so far, and `current_at` when that was kept."""
 
     due_at: float = 0.0
     day_at: float = 0.0
@@ -17,6 +18,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     probed: dict[str, float] = {}
     dead: tuple[str, ...] = ()
     report: Report | None = None
+    current: Report | None = None
+    current_at: float = 0.0
 
     def left(self, per_day: int, now: float, day: float = DAY_SECONDS) -> int:
         """How many more searches may be used. `day` in real seconds."""

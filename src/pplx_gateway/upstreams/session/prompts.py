@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
+from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.question import TURNS
+
 logger = logging.getLogger("pplx_gateway.session")
 
 Mode = Literal["full", "drop", "whitelist"]
@@ -19,6 +22,7 @@ T = TypeVar("T")
 
 WHITELIST_FILE = ".prompt_whitelist.txt"
 CUSTOM_FILE = "CUSTOM_PROMPTS"
+MOST_LINES = 100_000
 
 _NAMES = (
     "language|english|chinese|mandarin|cantonese|japanese|korean|german|french|spanish|italian|portuguese|dutch|russian|"
@@ -42,11 +46,14 @@ class Prompt(NamedTuple):
 
 
 def prompt(texts: Sequence[str], mode: Mode, whitelist: Patterns = DEFAULT_WHITELIST) -> Prompt:
+    """Raises InvalidRequest for more lines than anybody writes: each is searched for every pattern."""
     if mode == "full" or not texts:
         return Prompt(tuple(texts))
     if mode == "drop":
         return Prompt((), "The system text was left out (PPLX_SYSTEM_PROMPTS=drop).")
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
+    if len(lines) > MOST_LINES:
+        raise InvalidRequest(f"The system text has {len(lines)} lines; at most {MOST_LINES} are read.", param=TURNS)
     kept = [line for line in lines if any(pattern.search(line) for pattern in whitelist)]
     if len(kept) == len(lines):
         return Prompt(tuple(texts))

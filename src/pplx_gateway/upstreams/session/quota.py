@@ -15,6 +15,7 @@ from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError, QuotaExhausted, StoreUnavailable
 from pplx_gateway.standing import QuotaReading
 from pplx_gateway.store import Fact, Facts, Leases
+from pplx_gateway.store.quota_history import QuotaHistory, Reading
 from pplx_gateway.supervisor import Supervisor
 from pplx_gateway.upstreams.session.cookies import Credentials
 from pplx_gateway.upstreams.session.counts import KNOWN_SECONDS, Counts, Kind, Told
@@ -60,6 +61,7 @@ class Quota:
         leases: Leases,
         clock: Clock,
         supervisor: Supervisor,
+        history: QuotaHistory,
     ) -> None:
         self._pages = pages
         self._life = life
@@ -68,6 +70,7 @@ class Quota:
         self._leases = leases
         self._clock = clock
         self._supervisor = supervisor
+        self._history = history
         self._counts = Counts()
         self._seen = 0  # the fact's version in memory
         self._reading = False
@@ -83,15 +86,20 @@ class Quota:
         age = max(0.0, self._clock.since(read_at)) if read_at else None
         return QuotaReading(self.left("pro"), self.left("research"), age)
 
+    async def history(self, since: float) -> list[Reading]:
+        """As in standing.Quota."""
+        return await self._history.since(since)
+
     def left(self, kind: Kind) -> int | None:
         counts = self._now_holding()
         return counts.of(kind).left if self._age(counts.read_at) < KNOWN_SECONDS else None
 
     def refuse(self, model: Model) -> None:
-        """Raises QuotaExhausted if nothing is left of what `model` takes."""
+        """Raises QuotaExhausted if nothing is left of what `model` takes; then the site is soon asked again."""
         kind = kind_of(model)
         if kind is None or not self._gone(kind):
             return
+        self.refresh(UNSURE_SECONDS)
         raise QuotaExhausted(
             f"No {_WORDS[kind]} are left on this Perplexity plan, so '{model.id}' cannot answer. Ask 'auto', which "
             "takes none, or wait until Perplexity refills them.",
@@ -169,7 +177,15 @@ class Quota:
             read_at = now if any(one.left is not None for one in told.values()) else counts.read_at
             return msgspec.structs.replace(counts, tried_at=now, read_at=read_at)
 
-        await self._change(learn)
+        counts = await self._change(learn)
+        if counts.read_at == now:
+            await self._note(counts)
+
+    async def _note(self, counts: Counts) -> None:
+        try:
+            await self._history.add(pro=counts.pro.left, research=counts.research.left)
+        except StoreUnavailable as error:
+            logger.warning("a reading of the quota is not in its history", extra={"why": error.message})
 
     async def _told(self) -> dict[Kind, Told]:
         """Empty where nothing could be read. Zeros only count where somebody is signed in: strangers see them, too."""

@@ -8,9 +8,13 @@ import msgspec
 
 from pplx_gateway.answer import Warned
 from pplx_gateway.catalogue import Model, SessionRoute
-from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.question import Location, Message, Question, Search
+from pplx_gateway.errors import ConversationTooLong, InvalidRequest
+from pplx_gateway.question import TURNS, Location, Message, Question, Search
 from pplx_gateway.upstreams.session.formats import TRIED, format_instruction
+from pplx_gateway.upstreams.session.functions.bridge import Bridge, bridge_of
+from pplx_gateway.upstreams.session.functions.history import entry
+from pplx_gateway.upstreams.session.functions.instruction import recalling
+from pplx_gateway.upstreams.session.functions.offer import names_of
 from pplx_gateway.upstreams.session.lobehub import reduce
 from pplx_gateway.upstreams.session.options import SessionOptions
 from pplx_gateway.upstreams.session.prompts import Prompt, PromptFiles
@@ -29,7 +33,8 @@ _RECENCY = {"hour": "hour", "day": "DAY", "week": "WEEK", "month": "MONTH", "yea
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One request to be sent; `id` names it. `unsent` must be uploaded before, and their addresses put to
-    `attachments`, where those of the thread so far are already."""
+    `attachments`, where those of the thread so far are already. `bridge` reads the answer where functions are offered;
+    `guarded`: functions are spoken of, but none may be called."""
 
     id: str
     preference: str
@@ -39,6 +44,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     unsent: tuple[Attachment, ...] = ()
     followup: bool = False
     warnings: tuple[Warned, ...] = ()
+    bridge: Bridge | None = None
+    guarded: bool = False
 
     @property
     def query_characters(self) -> int:
@@ -71,17 +78,16 @@ def compose(
     if len(told.attachments) > MOST_ATTACHMENTS:
         raise InvalidRequest(
             f"The conversation has {len(told.attachments)} attachments; Perplexity takes at most {MOST_ATTACHMENTS}.",
-            param="messages",
+            param=TURNS,
         )
     prompt = _lobe_prompt(lobe.left_out, prompts) if lobe else _prompt(told, options, prompts)
-    instruction = format_instruction(question.format)
-    if instruction:
-        prompt = Prompt((*prompt.instructions, instruction), prompt.warning)
+    bridge = bridge_of(question)
+    prompt = Prompt((*prompt.instructions, *_own(question, told, bridge)), prompt.warning)
     query, warnings = _query(question, told, prompt, handle)
     if len(query) > QUERY_LIMIT_CHARACTERS:
-        raise InvalidRequest(
+        raise ConversationTooLong(
             f"The conversation has {len(query)} characters as sent; Perplexity takes at most {QUERY_LIMIT_CHARACTERS}.",
-            param="messages",
+            param=TURNS,
         )
     identity = str(new_uuid())
     preference = preference_of(question, route)
@@ -115,7 +121,9 @@ def compose(
         attachments=handle.attachments if handle else (),
         unsent=told.turns[-1].attachments if handle else told.attachments,
         followup=handle is not None,
-        warnings=(*warnings, *unplaced, *((TRIED,) if instruction else ())),
+        warnings=(*warnings, *unplaced, *((TRIED,) if question.format else ())),
+        bridge=bridge,
+        guarded=bridge is None and question.format is None and (bool(question.functions) or _after_calls(told)),
     )
 
 
@@ -140,6 +148,18 @@ def _lobe_prompt(left_out: int, prompts: PromptFiles) -> Prompt:
     return Prompt((custom,) if custom else (), warning if left_out else None)
 
 
+def _own(question: Question, told: Transcript, bridge: Bridge | None) -> tuple[str, ...]:
+    """The gateway's own instructions, which no whitelist looks at."""
+    if bridge is not None:
+        return (bridge.instruction,)
+    recalled = recalling() if _after_calls(told) else None
+    return tuple(filter(None, (recalled, format_instruction(question.format))))
+
+
+def _after_calls(told: Transcript) -> bool:
+    return any(turn.called for turn in told.turns)
+
+
 def _query(
     question: Question, told: Transcript, prompt: Prompt, handle: Handle | None
 ) -> tuple[str, tuple[Warned, ...]]:
@@ -151,7 +171,7 @@ def _query(
     warnings = (*((Warned(warning, "system"),) if warning else ()), *_superseded(question, turns))
     if len(turns) == 1 and not kept:
         return turns[0].text, warnings
-    return _envelope(kept, turns), warnings
+    return _envelope(question, kept, turns), warnings
 
 
 def _superseded(question: Question, turns: Sequence[Turn]) -> tuple[Warned, ...]:
@@ -161,8 +181,11 @@ def _superseded(question: Question, turns: Sequence[Turn]) -> tuple[Warned, ...]
     return (Warned(sentence, "assistant"),) if lost else ()
 
 
-def _envelope(instructions: Sequence[str], turns: Sequence[Turn]) -> str:
-    history = [{"role": turn.role, "content": turn.text} for turn in turns[:-1]]
+def _envelope(question: Question, instructions: Sequence[str], turns: Sequence[Turn]) -> str:
+    names = names_of(question)
+    history = [
+        entry(turn.called, names) if turn.called else {"role": turn.role, "content": turn.text} for turn in turns[:-1]
+    ]
     whole = {"instructions": list(instructions), "history": history, "query": turns[-1].text}
     return msgspec.json.encode(whole).decode()
 

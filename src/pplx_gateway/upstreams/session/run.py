@@ -10,6 +10,8 @@ from pplx_gateway.upstreams.session.asked import Asked
 from pplx_gateway.upstreams.session.assembler import Assembler
 from pplx_gateway.upstreams.session.cleaning import Cleaner
 from pplx_gateway.upstreams.session.frames import END, Frame, decode
+from pplx_gateway.upstreams.session.functions.guard import CallGuard
+from pplx_gateway.upstreams.session.outlet import TextCleaner
 from pplx_gateway.upstreams.session.request import Ask
 
 
@@ -19,7 +21,7 @@ class Run:
     def __init__(self, ask: Ask, asked: Asked, clock: Clock, idle_seconds: float, clean: Callable[[str], str]) -> None:
         self.ask = ask
         self.asked = asked
-        self.assembler = Assembler(asked, Cleaner(), clean)
+        self.assembler = Assembler(asked, _cleaner(ask), clean)
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._reader = EventReader()
@@ -37,6 +39,12 @@ class Run:
         """Events of what stood at the end without a blank line. Raises as `take` does."""
         self.check()
         return self._feed(self._reader.close())
+
+    def close(self) -> Batch:
+        """The end of the answer. Where functions were offered it is calls or text only here; raises ToolProtocolError
+        if it is neither."""
+        end = self.assembler.close()
+        return end if self.ask.bridge is None else self.ask.bridge.read(end)
 
     def check(self) -> None:
         """Raises the failure that waits, if one does."""
@@ -88,3 +96,19 @@ class Run:
             self._alive_at = now
         elif now - self._alive_at > self._idle_seconds:
             raise UpstreamTimeout(f"Perplexity sent nothing of an answer for {self._idle_seconds:g} seconds.")
+
+
+class _Verbatim:
+    """Leaves text as it came: in a proposal what looks like the page's artefacts may be an argument."""
+
+    def feed(self, text: str) -> str:
+        return text
+
+    def close(self) -> str:
+        return ""
+
+
+def _cleaner(ask: Ask) -> TextCleaner:
+    if ask.bridge is not None:
+        return _Verbatim()
+    return CallGuard(Cleaner()) if ask.guarded else Cleaner()

@@ -1,7 +1,7 @@
 """Which model answered, and whether it is the one that was asked (docs/wire-session.md 2.8)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pplx_gateway.catalogue import SessionRoute
 from pplx_gateway.upstreams.session.outlet import TAIL_CHARACTERS, TAIL_SHARE
@@ -11,6 +11,10 @@ ROUTER = "pplx_pro"
 # These name a way of answering, not a model: whoever answers in it was Perplexity's own choice.
 _FREE_CHOICE = frozenset({"turbo", "default", "pplx_pro", "pplx_reasoning", "pplx_pro_upgraded"})
 _PRODUCT = "pplx_"
+
+Sign = Literal["hint", "doubt", "proof"]
+"""How much an answer, or a refusal, looks like one for a stranger. `hint`: only a dead session explains it so. `doubt`:
+only a good session explains it otherwise. `proof`: the site itself says that nobody was signed in."""
 
 
 class Served(NamedTuple):
@@ -40,13 +44,14 @@ class ModelWatch:
             self._writer, self._written = self._display, characters()
         self._display = display
 
-    def maybe_logged_out(self) -> bool:
-        """An early sign that nobody is signed in. An early `display_model` is none: it is a placeholder."""
-        return self._selected == ANONYMOUS and self._preference not in (ANONYMOUS, "default")
-
-    def maybe_logged_out_at_end(self) -> bool:
-        paid = self._preference not in _FREE_CHOICE
-        return self.maybe_logged_out() or (paid and self._display == ANONYMOUS)
+    def sign(self, *, over: bool) -> Sign | None:
+        """That nobody is signed in. Before the end `display_model` is none: it is a placeholder."""
+        if self._selected == ANONYMOUS and self._preference not in (ANONYMOUS, "default"):
+            # To whoever is signed in the site says what was selected; where the choice was left to it, this may be it.
+            return "doubt" if self._preference in _FREE_CHOICE else "proof"
+        if over and self._display == ANONYMOUS and self._preference not in _FREE_CHOICE:
+            return "hint" if self._selected else "doubt"
+        return None
 
     def served(self, characters: int) -> Served:
         """The verdict on the whole answer of `characters`."""

@@ -21,8 +21,10 @@ _TABLE: Mapping[Feature, Support] = {
     Feature.AUDIO: Support.REFUSED,
     Feature.JSON_OBJECT: Support.PROMPTED,
     Feature.JSON_SCHEMA: Support.PROMPTED,
+    Feature.STRICT_SCHEMA: Support.REFUSED,
     Feature.REGEX_FORMAT: Support.REFUSED,
-    Feature.FUNCTIONS: Support.REFUSED,
+    Feature.FUNCTIONS: Support.EMULATED,
+    Feature.MAX_TOOL_CALLS: Support.REFUSED,
     Feature.IMAGES_IN: Support.HONOURED,
     Feature.FILES_IN: Support.HONOURED,
     # by address they would have to be fetched, which is never done for a caller
@@ -47,10 +49,13 @@ _TABLE: Mapping[Feature, Support] = {
     Feature.PROMPT_CACHE_KEY: Support.HINT,
     Feature.TRUNCATION: Support.REFUSED,
     Feature.PREFILL: Support.REFUSED,
+    Feature.STORED_CONTEXT: Support.REFUSED,
 }
 
 
 def support_of(model: Model) -> Mapping[Feature, Support]:
     """Effort chooses the thinking variant, where the model has one; elsewhere it changes nothing."""
     thinks = model.session is not None and model.session.thinking_id is not None
-    return {**_TABLE, Feature.EFFORT: Support.HONOURED if thinks else Support.HINT}
+    effort = {Feature.EFFORT: Support.HONOURED if thinks else Support.HINT}
+    # a research answers with a report, or asks back: neither can propose a call
+    return {**_TABLE, **effort, **({Feature.FUNCTIONS: Support.REFUSED} if model.research else {})}

@@ -1,26 +1,39 @@
-"""A question's turns as the site can take them: instructions, then user and assistant in turn, a user's turn last."""
+"""A question's turns as the site can take them: instructions, then user and assistant in turn, a user's turn last.
 
-from collections.abc import Iterable
+Calls of functions stand between them, each with what it returned. Where calls come last, they were made for the user's
+turn before them, which is still what is asked: so it goes to the end, and they are marked as its own.
+"""
+
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 from pplx_gateway.capabilities import by_address
 from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.question import FilePart, ImagePart, Message, Question, TextPart
+from pplx_gateway.question import TURNS, FilePart, FunctionCall, FunctionResult, ImagePart, Message, Question, TextPart
 
 Attachment = ImagePart | FilePart
 
 
-class Turn(NamedTuple):
-    """`attachments` have their bytes with them, and keep their order."""
+class Called(NamedTuple):
+    """A function call. `result` is None if it was never answered; `for_query`: it was made for what is asked now."""
 
-    role: Literal["user", "assistant"]
-    text: str
+    call: FunctionCall
+    result: str | None
+    for_query: bool = False
+
+
+class Turn(NamedTuple):
+    """`attachments` have their bytes with them, and keep their order. A `function` is told by `called` alone."""
+
+    role: Literal["user", "assistant", "function"]
+    text: str = ""
     attachments: tuple[Attachment, ...] = ()
+    called: Called | None = None
 
 
 class Transcript(NamedTuple):
-    """`turns` alternate and end with the user's; `instructions` are the system texts in their order."""
+    """`turns` end with the user's, and alternate but for calls; `instructions` are the system texts in their order."""
 
     instructions: tuple[str, ...]
     turns: tuple[Turn, ...]
@@ -38,56 +51,98 @@ def transcript(question: Question) -> Transcript:
     last holds (clients send rejected branches along). System texts after the last turn, with no user turn to answer,
     are the user's turn themselves: title prompts come so.
     """
-    messages = [_message(turn) for turn in question.turns]
-    spoken = [message for message in messages if message.role != "system"]
-    if spoken and spoken[-1].role == "user":
-        instructions = tuple(message.text for message in messages if message.role == "system" and message.text.strip())
-        return Transcript(instructions, _alternating(spoken))
-    closing = _closing_system(messages)
+    said = _with_results(question.turns)
+    spoken = [turn for turn in said if not _is_system(turn)]
+    if spoken and (isinstance(spoken[-1], Called) or spoken[-1].role == "user"):
+        return Transcript(_instructions(said), _alternating(spoken))
+    closing = _closing_system(said)
     if not closing:
-        raise InvalidRequest(
-            "The last message must be the user's: Perplexity cannot continue an answer.", param="messages"
-        )
+        raise InvalidRequest("The last message must be the user's: Perplexity cannot continue an answer.", param=TURNS)
     asked = Message("user", (TextPart("\n\n".join(message.text for message in closing)),))
-    before = messages[: len(messages) - len(closing)]
-    instructions = tuple(message.text for message in before if message.role == "system" and message.text.strip())
-    return Transcript(instructions, _alternating([*spoken, asked]))
+    return Transcript(_instructions(said[: len(said) - len(closing)]), _alternating([*spoken, asked]))
 
 
-def _message(turn: object) -> Message:
-    if not isinstance(turn, Message):
-        raise InvalidRequest("Function calls and their results cannot be sent to the session.", param="messages")
-    if any(by_address(part) for part in turn.parts):
+def _with_results(turns: Sequence[Message | FunctionCall | FunctionResult]) -> list[Message | Called]:
+    """Messages as they are, and each call where its result came."""
+    calls = {turn.call_id: turn for turn in turns if isinstance(turn, FunctionCall)}
+    answered = {turn.call_id for turn in turns if isinstance(turn, FunctionResult)}
+    said: list[Message | Called] = []
+    for turn in turns:
+        match turn:
+            case FunctionCall():
+                said += [] if turn.call_id in answered else [Called(turn, None)]
+            case FunctionResult(call_id, output):
+                if call_id not in calls:
+                    raise InvalidRequest("A function's result answers no call of the conversation.", param=TURNS)
+                said.append(Called(calls[call_id], output))
+            case Message():
+                said.append(_sendable(turn))
+    return said
+
+
+def _sendable(message: Message) -> Message:
+    if any(by_address(part) for part in message.parts):
         raise InvalidRequest(
-            "An image or file by its address cannot be sent to the session: send it as a data URL.", param="messages"
+            "An image or file by its address cannot be sent to the session: send it as a data URL.", param=TURNS
         )
-    return turn
+    return message
 
 
-def _closing_system(messages: list[Message]) -> list[Message]:
+def _is_system(turn: Message | Called) -> TypeGuard[Message]:
+    return isinstance(turn, Message) and turn.role == "system"
+
+
+def _instructions(turns: Iterable[Message | Called]) -> tuple[str, ...]:
+    return tuple(turn.text for turn in turns if _is_system(turn) and turn.text.strip())
+
+
+def _closing_system(turns: list[Message | Called]) -> list[Message]:
     closing: list[Message] = []
-    for message in reversed(messages):
-        if message.role != "system":
+    for turn in reversed(turns):
+        if not _is_system(turn):
             break
-        closing.append(message)
+        closing.append(turn)
     return closing[::-1]
 
 
-def _alternating(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    said = (message for message in messages if message.text.strip() or _attachments(message))
-    turns = [_turn(role, list(neighbours)) for role, neighbours in groupby(said, _speaker)]
+def _alternating(spoken: Iterable[Message | Called]) -> tuple[Turn, ...]:
+    said = (turn for turn in spoken if isinstance(turn, Called) or turn.text.strip() or _attachments(turn))
+    turns = [turn for role, neighbours in groupby(said, _speaker) for turn in _turns(role, list(neighbours))]
+    if turns and turns[-1].role == "function":
+        turns = _asked_last(turns)
     if not turns or turns[-1].role != "user":
-        raise InvalidRequest("The last message is empty.", param="messages")
+        raise InvalidRequest("The last message is empty.", param=TURNS)
     if not turns[-1].text.strip():
         raise InvalidRequest(
             "The last message holds an attachment alone. Perplexity is asked in words: say what is to be done with it.",
-            param="messages",
+            param=TURNS,
         )
     return tuple(turns)
 
 
-def _speaker(message: Message) -> Literal["user", "assistant"]:
-    return "assistant" if message.role == "assistant" else "user"
+def _asked_last(turns: list[Turn]) -> list[Turn]:
+    """The user's last turn at the end, and the calls that came after it marked as made for it."""
+    place = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
+    if place is None:
+        raise InvalidRequest("The conversation holds calls and results, but nothing that was asked.", param=TURNS)
+    return [*turns[:place], *map(_for_query, turns[place + 1 :]), turns[place]]
+
+
+def _for_query(turn: Turn) -> Turn:
+    return turn._replace(called=turn.called._replace(for_query=True)) if turn.called else turn
+
+
+def _speaker(turn: Message | Called) -> Literal["user", "assistant", "function"]:
+    if isinstance(turn, Called):
+        return "function"
+    return "assistant" if turn.role == "assistant" else "user"
+
+
+def _turns(role: Literal["user", "assistant", "function"], neighbours: list[Message | Called]) -> list[Turn]:
+    messages = [turn for turn in neighbours if isinstance(turn, Message)]
+    if role == "function":
+        return [Turn(role, called=turn) for turn in neighbours if isinstance(turn, Called)]
+    return [_turn(role, messages)]
 
 
 def _turn(role: Literal["user", "assistant"], neighbours: list[Message]) -> Turn:

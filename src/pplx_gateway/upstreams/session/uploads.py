@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -29,6 +29,13 @@ T = TypeVar("T")
 
 AT_ONCE = 6  # as many as a browser sends to one host
 _REASON = "ask-input-inner-home"
+
+
+class _Answered(NamedTuple):
+    """`version` is that of the cookie with which was asked."""
+
+    reply: Incoming
+    version: int
 
 
 class Uploads:
@@ -72,15 +79,15 @@ class Uploads:
 
     async def _slots(self, parcels: Mapping[str, Parcel]) -> dict[str, Slot]:
         """All in one request, or one by one where the site does not know that form."""
-        reply = await self._ask(slots.BATCH_PATH, slots.batch_body(parcels))
-        if reply.status not in slots.UNKNOWN_FORM:
-            return slots.read_batch(await self._good(reply), parcels, self._clean)
+        answered = await self._ask(slots.BATCH_PATH, slots.batch_body(parcels))
+        if answered.reply.status not in slots.UNKNOWN_FORM:
+            return slots.read_batch(await self._good(answered), parcels, self._clean)
         found = await together(self._single_slot(each) for each in parcels.values())
         return dict(zip(parcels, found, strict=True))
 
     async def _single_slot(self, parcel: Parcel) -> Slot:
-        reply = await self._ask(slots.SINGLE_PATH, slots.single_body(parcel))
-        return slots.read_single(await self._good(reply), parcel, self._clean)
+        answered = await self._ask(slots.SINGLE_PATH, slots.single_body(parcel))
+        return slots.read_single(await self._good(answered), parcel, self._clean)
 
     async def _store(self, slot: Slot, parcel: Parcel, limit: asyncio.Semaphore) -> str:
         async with limit:
@@ -104,11 +111,13 @@ class Uploads:
             ) from None
 
     async def _follow(self, reading: Reading) -> None:
-        async with self._way_out.stream(self._outgoing(SUBSCRIBE_PATH, reading.request, "text/event-stream")) as stream:
+        version = self._credentials.version
+        outgoing = self._outgoing(SUBSCRIBE_PATH, reading.request, "text/event-stream")
+        async with self._way_out.stream(outgoing) as stream:
             page = Page(stream.status, stream.headers, b"" if stream.status == 200 else await stream.read(PAGE_BYTES))
             if stream.status != 200 or page.html or page.challenge:
                 raise self._unread(page, reading)
-            await self._credentials.adopt(stream.headers)
+            await self._credentials.adopt(stream.headers, version)
             async for data in stream:
                 reading.feed(data)
                 if reading.done:
@@ -127,16 +136,20 @@ class Uploads:
             return UpstreamError(words, upstream_status=page.status)
         return error
 
-    async def _ask(self, path: str, body: bytes) -> Incoming:
+    async def _ask(self, path: str, body: bytes) -> _Answered:
         query = urlencode({"version": self._options.api_version, "source": "default"})
-        return await self._way_out.request(self._outgoing(f"{path}?{query}", body, "application/json"))
+        version = self._credentials.version
+        return _Answered(
+            await self._way_out.request(self._outgoing(f"{path}?{query}", body, "application/json")), version
+        )
 
-    async def _good(self, reply: Incoming) -> bytes:
+    async def _good(self, answered: _Answered) -> bytes:
         """The body. Raises GatewayError for what is no success."""
+        reply = answered.reply
         page = Page(reply.status, reply.headers, reply.body)
         if reply.status != 200 or page.html or page.challenge:
             raise refusal(page, self._clock.now(), self._clean)
-        await self._credentials.adopt(reply.headers)
+        await self._credentials.adopt(reply.headers, answered.version)
         return reply.body
 
     def _outgoing(self, path: str, body: bytes, accept: str) -> Outgoing:

@@ -82,7 +82,7 @@ class SessionUpstream:
     async def ask(self, question: Question, model: Model, caller: str) -> AsyncGenerator[Batch, None]:
         """One batch for each read from the wire, the last with Finished. A caller who does not stream gets the text
         once, at the end, in its final version."""
-        handle = await self._threads.find(question, model, caller) if self._threads else None
+        handle = await self._handle(question, model, caller)
         ask = self._compose(question, model, handle)
         admission = await self._admission()
         sent: dict[Attachment, str] = {}
@@ -110,6 +110,10 @@ class SessionUpstream:
             async for batch in batches:
                 yield batch
 
+    async def check(self, question: Question, model: Model, caller: str) -> None:
+        """See Checker."""
+        self._compose(question, model, await self._handle(question, model, caller))
+
     async def remember(
         self, question: Question, model: Model, caller: str, text_as_returned: str, continuation: object
     ) -> None:
@@ -123,6 +127,9 @@ class SessionUpstream:
 
     # asking
 
+    async def _handle(self, question: Question, model: Model, caller: str) -> Handle | None:
+        return await self._threads.find(question, model, caller) if self._threads else None
+
     async def _admission(self) -> Admission:
         return await Admission.begin(self._life, self._credentials, self._clock, self._options.hold_seconds)
 
@@ -134,7 +141,7 @@ class SessionUpstream:
         try:
             sent |= await self._uploads.send([each for each in ask.unsent if each not in sent])
         except SessionExpired:
-            await admission.clear(sign=True)
+            await admission.clear(sign="hint")
             raise
         addresses = dict.fromkeys((*ask.attachments, *(sent[each] for each in ask.unsent)))
         return msgspec.structs.replace(ask, attachments=tuple(addresses), unsent=())
@@ -150,7 +157,7 @@ class SessionUpstream:
             research=model.research,
             images=ImageWish(search.image_formats, search.image_domains) if search.images else None,
             related=search.related_questions,
-            hold=not question.streamed,
+            hold=not question.streamed or ask.bridge is not None,
         )
         idle_seconds = self._options.timeouts_for(research=model.research).idle
         return Run(ask, asked, self._clock, idle_seconds, self._clean)
@@ -172,7 +179,7 @@ class SessionUpstream:
         except GatewayError as error:
             logger.info("session failed", extra={**run.facts(), "code": error.code})
             if isinstance(error, FreeTierLimited | SignInAsked | SessionExpired):
-                await admission.clear(sign=True)
+                await admission.clear(sign="hint")
             raise
 
     async def _stream(
@@ -187,7 +194,7 @@ class SessionUpstream:
                 batch = run.take(data)
                 del data  # or it stays while the next is awaited
                 if batch:
-                    await admission.clear(sign=assembler.maybe_logged_out)
+                    await admission.clear(sign=assembler.sign)
                     yield batch
                 run.check()
                 if assembler.ended:
@@ -196,14 +203,14 @@ class SessionUpstream:
             if assembler.envelope.status != COMPLETED:
                 raise
         if batch := run.finish():
-            await admission.clear(sign=assembler.maybe_logged_out)
+            await admission.clear(sign=assembler.sign)
             yield batch
             run.check()
 
     async def _finish(self, run: Run, admission: Admission) -> Batch:
         """What the stream did not hold, then the end of the answer."""
         assembler = run.assembler
-        await admission.clear(sign=assembler.maybe_logged_out)
+        await admission.clear(sign=assembler.sign)
         batch: Batch = []
         if (thread := assembler.unread_thread) is not None and (frame := await self._thread(thread, run)) is not None:
             batch += assembler.take_thread(frame)
@@ -213,7 +220,7 @@ class SessionUpstream:
                 assembler.warn(MISSING)
             else:
                 assembler.add_report(report)
-        return batch + assembler.close()
+        return batch + run.close()
 
     # requests
 
