@@ -11,7 +11,7 @@ import pytest
 
 from pplx_gateway.settings import Secret
 from tests.clients.sdk import async_client
-from tests.files.calling import Caller, calling
+from tests.files.calling import AFAR, Caller, calling
 from tests.files.samples import PDF, PNG, by_id, chat, document, image, url, user
 from tests.rig import AGENT, ASK_PATH, KEY, Rig, Stream, bearer, running
 
@@ -159,10 +159,10 @@ async def test_files_that_are_not_the_callers_are_a_404_by_their_place(tmp_path:
     async with calling(tmp_path, order=SESSION) as (_, caller):
         kept, gone = [(await caller.upload(PNG)).json()["id"] for _ in range(2)]
         await caller.delete(gone)
-    async with calling(tmp_path, order=SESSION, api_key=Secret("gk-another-caller")) as (rig, _):
+    async with calling(tmp_path, order=SESSION, api_key=None, allow_open=True) as (rig, _):
         errors = []
         for name in (kept, gone, "file-0", "../../etc/passwd"):
-            reply = await rig.post(chat(user("Look", by_id(name))), key="gk-another-caller")
+            reply = await rig.post(chat(user("Look", by_id(name))), key=None, headers=AFAR)
             assert (reply.status, reply.error["code"], reply.error["param"]) == (404, "file_not_found", at)
             errors.append(reply.error)
         assert errors.count(errors[0]) == len(errors)
@@ -390,6 +390,16 @@ async def test_a_challenge_before_the_upload_is_the_sessions(tmp_path: Path) -> 
         reply = await rig.chat(chat(user("What is this?", image())))
         assert (reply.status, reply.error["code"]) == (503, "session_blocked")
         assert await paths(rig) == [BATCH]
+
+
+async def test_an_upload_that_is_refused_as_a_strangers_is_the_sessions_too(tmp_path: Path) -> None:
+    async with running(tmp_path, order=SESSION) as rig:
+        for number in range(1, 3):
+            await rig.script(BATCH, {"status": 401, "steps": [{"bytes": "{}"}]})
+            reply = await rig.chat(chat(user("What is this?", image())))
+            assert (reply.status, reply.error["code"]) == (503, "session_expired")
+            assert await paths(rig) == [BATCH] * number
+        assert (await rig.chat(chat(user("What is this?", image())))).status == 200
 
 
 async def test_nothing_of_the_session_reaches_storage(tmp_path: Path) -> None:

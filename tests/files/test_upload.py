@@ -11,7 +11,7 @@ import pytest
 
 from pplx_gateway.settings import Secret
 from tests.clients.sdk import async_client, checked
-from tests.files.calling import FILES, Caller, calling, error, eventually
+from tests.files.calling import AFAR, FILES, Caller, calling, error, eventually
 from tests.files.samples import JPEG, PDF, PNG
 from tests.rig import KEY, running
 
@@ -90,7 +90,6 @@ async def test_lists_tell_where_they_end(tmp_path: Path) -> None:
         (b"", ("cat.png", "image/png"), {}, ("file", "empty_file")),
         (PNG, ("cat.png", "image/png"), {"purpose": ""}, ("purpose", "invalid_request")),
         (PNG, ("cat.png", "image/png"), {"purpose": "pets"}, ("purpose", "invalid_request")),
-        (PNG, ("cat.png", "image/png"), {"purpose": "batch"}, ("purpose", "unsupported_operation")),
         (PNG, ("cat.jpg", "image/jpeg"), {}, ("file", "file_type_mismatch")),
         (b"just words", ("cat.png", "image/png"), {}, ("file", "file_type_mismatch")),
         (JPEG, ("cat.png", "application/octet-stream"), {}, ("file", "file_type_mismatch")),
@@ -245,9 +244,10 @@ async def test_files_outlive_a_restart(tmp_path: Path) -> None:
 
 
 async def test_another_callers_files_are_as_if_there_were_none(tmp_path: Path) -> None:
+    """Whoever an open gateway lets in from elsewhere is another caller than its owner."""
     async with calling(tmp_path) as (_, caller):
         file_id = (await caller.upload(PNG)).json()["id"]
-    async with calling(tmp_path, api_key=Secret("gk-another-caller")) as (_, other):
+    async with calling(tmp_path, api_key=None, allow_open=True) as (rig, _), Caller(rig.url, None, AFAR) as other:
         assert await other.listed() == []
         for name in (file_id, "file-000000000000000000000000", "..", "x" * 3000, "%2e%2e%2fpasswd"):
             for reply in (await other.get(f"/{name}"), await other.get(f"/{name}/content"), await other.delete(name)):
@@ -257,6 +257,19 @@ async def test_another_callers_files_are_as_if_there_were_none(tmp_path: Path) -
         assert same[0]["code"] == "file_not_found"
     async with calling(tmp_path) as (_, caller):
         assert await caller.listed() == [file_id]
+
+
+async def test_the_owners_files_are_the_owners_whatever_the_key(tmp_path: Path) -> None:
+    kept = []
+    for key in (Secret("gk-one"), Secret("gk-two"), None):
+        async with calling(tmp_path, api_key=key) as (rig, _), Caller(rig.url, key.reveal() if key else None) as owner:
+            kept.append((await owner.upload(PNG)).json()["id"])
+            assert await owner.listed(order="asc") == kept
+            assert (await owner.get(f"/{kept[0]}/content")).content == PNG
+    async with calling(tmp_path) as (_, owner):
+        assert (await owner.delete(kept[0])).status_code == 200
+        assert await owner.listed(order="asc") == kept[1:]
+        assert set(stored(tmp_path)) == set(kept[1:])
 
 
 async def test_without_a_key_nothing_is_read_or_kept(tmp_path: Path) -> None:

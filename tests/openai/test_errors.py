@@ -28,6 +28,11 @@ def test_every_error_has_four_keys_and_a_code_that_is_text(kind: type[GatewayErr
     assert int(dict(rendered.headers)[b"content-length"]) == len(rendered.body)
 
 
+def test_a_message_is_one_line_whatever_it_repeats() -> None:
+    found = json.loads(body(errors.NotFound("There is no 'a\r\nb\u2028\u202ec\0d'.")))
+    assert found["error"]["message"] == "There is no 'a  b  c d'."
+
+
 def test_a_param_that_nobody_knows_is_null() -> None:
     assert json.loads(body(errors.InvalidJson("x")))["error"]["param"] is None
 

@@ -4,11 +4,13 @@ import pytest
 
 from pplx_gateway.capabilities import Feature, Support, Use
 from pplx_gateway.errors import UnsupportedParameter
-from pplx_gateway.protocols.openai import fields
+from pplx_gateway.protocols.openai import chat_fields, fields
+from pplx_gateway.protocols.openai.chat_fields import CHAT_FIELDS
 from tests.openai.asking import USER, prepared, request
 
 TOOL = {"type": "function", "function": {"name": "f"}}
 PNG = "data:image/png;base64,iVBORw0KGgo="
+CALLED = {"name": "f", "arguments": "{}"}
 PLACE = {"user_location": {"country": "BE"}}
 
 # One value of every field that asks for something, and what it asks for.
@@ -20,6 +22,11 @@ USED: list[tuple[dict[str, Any], str, Feature]] = [
         {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {}}}},
         "response_format",
         Feature.JSON_SCHEMA,
+    ),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {}, "strict": True}}},
+        "response_format.json_schema.strict",
+        Feature.STRICT_SCHEMA,
     ),
     ({"response_format": {"type": "regex", "regex": {"regex": "x"}}}, "response_format.type", Feature.REGEX_FORMAT),
     ({"reasoning_effort": "high"}, "reasoning_effort", Feature.EFFORT),
@@ -130,7 +137,7 @@ NEUTRAL: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(("given", "param", "feature"), USED)
 def test_a_field_asks_for_its_feature_by_its_own_name(given: dict[str, Any], param: str, feature: Feature) -> None:
-    assert Use(param, feature) in set(fields.uses(request(**given)))
+    assert Use(param, feature) in set(chat_fields.uses(request(**given)))
 
 
 @pytest.mark.parametrize(("given", "param", "feature"), USED)
@@ -145,7 +152,7 @@ def test_what_an_upstream_refuses_is_a_400_that_names_the_field(
 
 @pytest.mark.parametrize("given", NEUTRAL)
 def test_neutral_values_pass_an_upstream_that_honours_nothing(given: dict[str, Any]) -> None:
-    assert list(fields.uses(request(**given))) == []
+    assert list(chat_fields.uses(request(**given))) == []
     found = prepared({}, **given)
     assert found.question.sampling.temperature is None
     assert found.warnings == ()
@@ -153,8 +160,8 @@ def test_neutral_values_pass_an_upstream_that_honours_nothing(given: dict[str, A
 
 def test_every_feature_that_a_field_can_ask_for_is_tried_above() -> None:
     tried = {feature for _, _, feature in USED}
-    assert {field.feature for field in fields.FIELDS} - {None} <= tried
-    assert set(fields.IN_MESSAGES) <= tried
+    assert {field.feature for field in CHAT_FIELDS.fields} - {None} <= tried
+    assert {feature for _, feature in CHAT_FIELDS.elsewhere} <= tried
 
 
 def test_a_tool_result_beside_tools_asks_only_for_tools() -> None:
@@ -163,21 +170,46 @@ def test_a_tool_result_beside_tools_asks_only_for_tools() -> None:
         {"role": "assistant", "function_call": {"name": "f", "arguments": "{}"}},
         {"role": "function", "name": "f", "content": "1"},
     ]
-    found = list(fields.uses(request(messages=messages, tools=[TOOL])))
+    found = list(chat_fields.uses(request(messages=messages, tools=[TOOL])))
     assert found == [Use("tools", Feature.FUNCTIONS)]
 
 
 def test_advisory_fields_are_accepted_everywhere_and_told() -> None:
     found = prepared({}, user="u1", store=True, safety_identifier="s")
-    assert found.dropped == ("user", "store", "safety_identifier")
+    assert found.dropped == ("user", "safety_identifier", "store")
     assert found.warnings == ()
 
 
-def test_the_table_for_the_docs_has_a_row_for_every_field_and_a_column_for_every_upstream() -> None:
-    table = fields.markdown({"session": {Feature.STOP: Support.EMULATED}, "api": {Feature.STOP: Support.HONOURED}})
-    lines = table.splitlines()
+def test_the_table_for_the_docs_has_a_row_for_every_name_and_a_column_for_every_upstream() -> None:
+    rows = [(field.name, field.feature) for field in CHAT_FIELDS.fields]
+    session = {Feature.STOP: Support.EMULATED, Feature.JSON_OBJECT: Support.PROMPTED}
+    lines = fields.markdown(rows, {"session": session, "api": {Feature.STOP: Support.HONOURED}}).splitlines()
     assert lines[0] == "| field | session | api |"
     assert "| `stop` | emulated | honoured |" in lines
     assert "| `seed` | refused | refused |" in lines
     assert "| `user` | dropped | dropped |" in lines
-    assert len(lines) == 2 + len(fields.FIELDS) + len(fields.IN_MESSAGES)
+    assert "| `response_format` | json_object: by prompt, json_schema: refused | refused |" in lines
+    assert len(lines) == 2 + len({name for name, _ in rows})
+
+
+# what has no effect inside messages
+
+
+def test_names_and_details_inside_messages_are_told() -> None:
+    image = {"type": "image_url", "image_url": {"url": PNG, "detail": "high"}}
+    plain = {"type": "image_url", "image_url": {"url": PNG, "detail": "auto"}}
+    messages = [
+        {"role": "system", "content": "Be brief.", "name": "rules"},
+        {"role": "user", "content": [plain, image], "name": "ann"},
+        {"role": "assistant", "content": "Yes?", "name": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "1"},
+        {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": CALLED}]},
+        {"role": "tool", "tool_call_id": "c", "content": "1", "name": "f"},
+        USER,
+    ]
+    assert chat_fields.advisory(request(messages=messages)) == (
+        "messages[0].name",
+        "messages[1].name",
+        "messages[1].content[1].image_url.detail",
+        "messages[5].name",
+    )

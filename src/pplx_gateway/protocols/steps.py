@@ -1,8 +1,26 @@
 """An answer's way in words: search steps and sources between the model's own thoughts, as one text."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from pplx_gateway.answer import SearchStep, Source
+
+_SEARCHING, _READING, _FOUND = "Searching: ", "Reading: ", "Found: "
+
+
+class ToldOfSteps(NamedTuple):
+    """A reasoning text taken apart again: the thoughts in it, and the pages that were read."""
+
+    thoughts: str
+    read: list[str]
+
+
+def told_of_steps(text: str) -> ToldOfSteps:
+    """For those who have searches and sources from elsewhere."""
+    lines = text.splitlines()
+    own = [line for line in lines if not line.startswith((_SEARCHING, _READING, _FOUND))]
+    read = [line.removeprefix(_READING) for line in lines if line.startswith(_READING)]
+    return ToldOfSteps("\n".join(own).strip(), read)
 
 
 class ReasoningText:
@@ -46,7 +64,7 @@ class ReasoningText:
 
     def _sources(self) -> str:
         waiting, self._waiting = self._waiting, []
-        return self._lines([f"Found: {source.title or source.url} ({source.url})" for source in waiting])
+        return self._lines([f"{_FOUND}{source.title or source.url} ({source.url})" for source in waiting])
 
     def _lines(self, lines: list[str]) -> str:
         if not lines:
@@ -58,6 +76,6 @@ class ReasoningText:
 
 def _lines_of_step(step: SearchStep) -> list[str]:
     lines = [step.text.strip()] if step.text.strip() else []
-    lines += [f"Searching: {query}" for query in step.queries]
-    lines += [f"Reading: {url}" for url in step.urls]
+    lines += [f"{_SEARCHING}{query}" for query in step.queries]
+    lines += [f"{_READING}{url}" for url in step.urls]
     return lines

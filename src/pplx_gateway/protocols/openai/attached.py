@@ -1,6 +1,6 @@
-"""Uploaded files that a message names by id: found and read before the question is put together."""
+"""Uploaded files that a request names by id: found and read before the question is put together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.gateway import Gateway
@@ -13,14 +13,22 @@ MAX_FILES = 30
 
 
 async def attached(request: ChatRequest, gateway: Gateway, caller: str) -> Attached:
-    """What the files hold that `request` names, each read once. Raises FileNotFound (for other callers' files too),
-    InvalidRequest, TooLarge, StoreUnavailable."""
+    """What the files hold that a chat request names. Raises as `read_files` does."""
+    return await read_files(_named_files(request), gateway, caller)
+
+
+async def read_files(named: Iterable[tuple[str, str]], gateway: Gateway, caller: str) -> Attached:
+    """What the caller's files hold, each read once; `named` are ids with their paths in the request.
+
+    Raises FileNotFound (for other callers' files too), InvalidRequest, TooLarge, StoreUnavailable.
+    """
     found: dict[str, ImagePart | FilePart] = {}
-    for file_id, at in _ids(request):
+    for file_id, at in named:
         if file_id in found:
             continue
         if len(found) == MAX_FILES:
-            raise InvalidRequest(f"'messages' names more than {MAX_FILES} files.", param="messages")
+            where = at.partition("[")[0]
+            raise InvalidRequest(f"'{where}' names more than {MAX_FILES} files.", param=where)
         file = await gateway.files.find(caller, file_id)
         content = None if file is None else await gateway.files.read(file)
         if file is None or content is None:
@@ -29,8 +37,7 @@ async def attached(request: ChatRequest, gateway: Gateway, caller: str) -> Attac
     return found
 
 
-def _ids(request: ChatRequest) -> Iterator[tuple[str, str]]:
-    """Each id with its path."""
+def _named_files(request: ChatRequest) -> Iterator[tuple[str, str]]:
     for index, message in enumerate(request.messages):
         if not isinstance(message, UserMessage) or not isinstance(message.content, list):
             continue

@@ -62,7 +62,25 @@ def document(file: FileObject, at: str, attached: Attached = NO_FILES) -> FilePa
         return _uploaded(file, at, attached)
     if not file.file_data:
         raise InvalidRequest(f"Missing required parameter: '{at}.file_data'.", param=f"{at}.file_data")
-    return _document(file.file_data, file.filename, f"{at}.file_data")
+    return document_data(file.file_data, file.filename, f"{at}.file_data")
+
+
+def document_data(data: str, filename: str | None, at: str) -> FilePart:
+    """A document by its bytes, as a `data:` URL or in bare base64. Raises UnsupportedFile, TooLarge."""
+    kind, payload = media.split_data_url(data) if data[:5].lower() == "data:" else ("", data)
+    content = media.unpack(payload)
+    if not content:
+        raise UnsupportedFile(f"'{at}' does not hold a file in base64 without spaces.", param=at)
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise TooLarge(f"'{at}' is larger than {MAX_ATTACHMENT_BYTES >> 20} MiB.", param=at)
+    head = content[: media.HEAD_BYTES]
+    found = kind if kind not in media.VAGUE_TYPES else media.by_name(filename or "") or media.by_head(head) or ""
+    if not media.is_document(found):
+        what = f"is of type '{_shown(found)}'" if found else "does not tell its type (give a filename)"
+        raise UnsupportedFile(f"'{at}' {what}. {_WORKS} Images go into an image part.", param=at)
+    if media.contradicts(found, head):
+        raise UnsupportedFile(f"'{at}' says {found}, but its bytes are something else.", param=at)
+    return FilePart(data=f"data:{found};base64,{payload}", filename=filename or None)
 
 
 def document_address(url: str, filename: str | None, at: str) -> FilePart:
@@ -93,24 +111,7 @@ def _uploaded(file: FileObject, at: str, attached: Attached) -> FilePart | Image
 
 def no_such_file(at: str) -> FileNotFound:
     """The same for a file of somebody else's."""
-    return FileNotFound(f"There is no file with the id of '{at}'.", param=at)
-
-
-def _document(data: str, filename: str | None, at: str) -> FilePart:
-    kind, payload = media.split_data_url(data) if data[:5].lower() == "data:" else ("", data)
-    content = media.unpack(payload)
-    if not content:
-        raise UnsupportedFile(f"'{at}' does not hold a file in base64 without spaces.", param=at)
-    if len(content) > MAX_ATTACHMENT_BYTES:
-        raise TooLarge(f"'{at}' is larger than {MAX_ATTACHMENT_BYTES >> 20} MiB.", param=at)
-    head = content[: media.HEAD_BYTES]
-    found = kind if kind not in media.VAGUE_TYPES else media.by_name(filename or "") or media.by_head(head) or ""
-    if not media.is_document(found):
-        what = f"is of type '{_shown(found)}'" if found else "does not tell its type (give a filename)"
-        raise UnsupportedFile(f"'{at}' {what}. {_WORKS} Images go into an 'image_url' part.", param=at)
-    if media.contradicts(found, head):
-        raise UnsupportedFile(f"'{at}' says {found}, but its bytes are something else.", param=at)
-    return FilePart(data=f"data:{found};base64,{payload}", filename=filename or None)
+    return FileNotFound(f"A file that '{at}' names is not kept here.", param=at)
 
 
 def _shown(kind: str) -> str:

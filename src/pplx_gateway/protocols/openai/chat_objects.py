@@ -6,6 +6,7 @@ import msgspec
 
 from pplx_gateway import answer
 from pplx_gateway.answer import Annotation, Image, Source
+from pplx_gateway.complexity import Tier
 from pplx_gateway.protocols.openai.usage import UsageObject
 
 # `citations[n-1]` is how Sonar's clients read a mark [n], so ids keep their places; sparse ids are padded up to here.
@@ -63,6 +64,14 @@ class ImageObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     height: int | None = None
 
 
+class Routed(msgspec.Struct, frozen=True, kw_only=True):
+    """How hard the router found the question: `score` is from 0 to 1, `reason` says who rated."""
+
+    tier: Tier
+    score: float
+    reason: str
+
+
 class Extension(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What OpenAI's shape has no place for. Keys without news are left out.
 
@@ -79,6 +88,7 @@ class Extension(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failover: str | None = None
     dropped: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    router: Routed | None = None
 
 
 class ReplyMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,35 +2,43 @@
 
 import msgspec
 
-_encode = msgspec.json.Encoder().encode
+# Raises UnicodeEncodeError where a half would have to be mended, for those who must know.
+encode_whole = msgspec.json.Encoder().encode
 
 
 def encode_text(text: str) -> bytes:
     try:
-        return _encode(text)
+        return encode_whole(text)
     except UnicodeEncodeError:
-        return _encode(_mended(text))
+        return encode_whole(mended(text))
 
 
 def encode(value: object) -> bytes:
     try:
-        return _encode(value)
+        return encode_whole(value)
     except UnicodeEncodeError:
-        return _encode(_mend(msgspec.to_builtins(value)))
+        return encode_whole(_mend(msgspec.to_builtins(value, enc_hook=_opened)))
+
+
+def _opened(value: object) -> object:
+    """JSON that stands in a value as it came. Raises TypeError for anything else that is no value."""
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value)
+    raise TypeError(f"{type(value).__name__} is nothing for JSON")
 
 
 def _mend(value: object) -> object:
     match value:
         case str():
-            return _mended(value)
-        case list():
+            return mended(value)
+        case list() | tuple():
             return [_mend(item) for item in value]
         case dict():
-            return {key: _mend(item) for key, item in value.items()}
+            return {_mend(key): _mend(item) for key, item in value.items()}
         case _:
             return value
 
 
-def _mended(text: str) -> str:
-    """Two halves side by side come together; a lone one is replaced."""
+def mended(text: str) -> str:
+    """Two halves side by side come together; a lone one is replaced. Other text stays as it is."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -36,8 +36,12 @@ class Rendered(NamedTuple):
     body: bytes
 
 
+def error_object(error: GatewayError) -> ErrorObject:
+    return ErrorObject(message=error.message, type=error.type, param=error.param, code=error.code)
+
+
 def body(error: GatewayError) -> bytes:
-    return encode(ErrorBody(ErrorObject(message=error.message, type=error.type, param=error.param, code=error.code)))
+    return encode(ErrorBody(error_object(error)))
 
 
 def frame(error: GatewayError) -> bytes:
@@ -47,12 +51,16 @@ def frame(error: GatewayError) -> bytes:
 
 def render(error: GatewayError, more: Iterable[tuple[bytes, bytes]] = ()) -> Rendered:
     """`more` are headers that only the place of the error knows, such as Allow."""
-    content = body(error)
+    return rendered(error, error.status, body(error), more)
+
+
+def rendered(error: GatewayError, status: int, content: bytes, more: Iterable[tuple[bytes, bytes]] = ()) -> Rendered:
+    """`content` with the headers that the error has in every dialect."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content)), *more]
     if isinstance(error, AuthenticationFailed):
         headers.append((b"www-authenticate", b"Bearer"))
     headers += _retry_headers(error)
-    return Rendered(error.status, headers, content)
+    return Rendered(status, headers, content)
 
 
 def _retry_headers(error: GatewayError) -> RawHeaders:

@@ -1,6 +1,11 @@
-"""`/v1/files`: files that callers keep here, to name them in questions. They never leave before a question does."""
+"""`/v1/files`: files that callers keep here, to name them in questions. They never leave before a question does.
 
+Only those of batches are handed on at once (batch_files.py).
+"""
+
+from collections.abc import Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -12,10 +17,18 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pplx_gateway.errors import FileNotFound, GatewayError, InvalidRequest
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.protocols.kept.content import ContentCall
+from pplx_gateway.protocols.openai import pinning
+from pplx_gateway.protocols.openai.batch_files import PURPOSES as BATCH_PURPOSES
+from pplx_gateway.protocols.openai.batch_files import BatchFiles
+from pplx_gateway.protocols.openai.call import Border
 from pplx_gateway.protocols.openai.encoding import encode
+from pplx_gateway.protocols.openai.file_objects import FileDeleted, FileInfo, file_list
+from pplx_gateway.protocols.openai.paging import limit_of, order_of
 from pplx_gateway.protocols.openai.upload import BATCH, PURPOSES, Upload
-from pplx_gateway.store import StoredFile
-from pplx_gateway.store.files import Order
+from pplx_gateway.protocols.operation import ByMethod
+from pplx_gateway.store import Files, StoredFile
+from pplx_gateway.store.files import Page
 from pplx_gateway.web import headers, replies
 from pplx_gateway.web.body import body_parts
 from pplx_gateway.web.forms import FormReader
@@ -23,59 +36,34 @@ from pplx_gateway.web.leaving import CallerLeft
 from pplx_gateway.web.limits import FILES_PATH, FORM_BYTES, file_too_large
 
 MOST_LISTED = 10_000
-_LISTED_PURPOSES = (*PURPOSES, BATCH)
-_ORDERS: tuple[Order, ...] = ("asc", "desc")
+_LISTED_PURPOSES = (*PURPOSES, *BATCH_PURPOSES)
 
 
 class UploadForm(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of the form beside its file, for the description of the interface; upload.py reads them.
 
     `expires_after[anchor]` is `created_at`, `expires_after[seconds]` from 3600 to 2592000; without them a file stays
-    until it is deleted."""
+    until it is deleted. How long a file of a batch stays is the upstream's word."""
 
-    purpose: Literal["assistants", "fine-tune", "vision", "user_data", "evals"]
+    purpose: Literal["assistants", "fine-tune", "vision", "user_data", "evals", "batch"]
     expires_after_anchor: Literal["created_at"] | None = msgspec.field(default=None, name="expires_after[anchor]")
     expires_after_seconds: int | None = msgspec.field(default=None, name="expires_after[seconds]")
 
 
-class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """`bytes` is the size; times are seconds since the epoch."""
-
-    id: str
-    object: str
-    bytes: int
-    created_at: int
-    expires_at: int | None
-    filename: str
-    purpose: str
-    status: str
-
-
-class FileList(msgspec.Struct, frozen=True, kw_only=True):
-    object: str
-    data: list[FileInfo]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
-
-
-class FileDeleted(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    object: str
-    deleted: bool
-
-
 class FileRoutes:
-    """Every caller sees its own files alone."""
+    """Every caller sees its own files alone. Those of batches are kept upstream, and stand behind the others in
+    lists."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self._batch_files = BatchFiles(gateway)
+        self._batch_content = Border(gateway, partial(ContentCall, self._batch_files.content))
 
     def routes(self) -> list[BaseRoute]:
         return [
             Route(FILES_PATH, self, methods=["GET", "POST"]),
             Route(f"{FILES_PATH}/{{id}}", self.one, methods=["GET", "DELETE"]),
-            Route(f"{FILES_PATH}/{{id}}/content", self.content, methods=["GET"]),
+            Route(f"{FILES_PATH}/{{id}}/content", ByMethod({"GET": self._content}), methods=["GET"]),
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,45 +75,59 @@ class FileRoutes:
 
     async def every(self, request: Request) -> Response:
         """Raises InvalidRequest."""
-        query = request.query_params
+        caller, query = _caller(request), request.query_params
         purpose, after = query.get("purpose") or None, query.get("after") or None
-        if purpose is not None and purpose not in _LISTED_PURPOSES:
-            raise InvalidRequest(f"'purpose' must be one of: {', '.join(_LISTED_PURPOSES)}.", param="purpose")
-        page = await self._gateway.files.page(
-            _caller(request), purpose=purpose, order=_order(query.get("order")), limit=_limit(query.get("limit")),
-            after=after,
-        )  # fmt: skip
-        if page is None:
-            raise InvalidRequest("There is no file with the id of 'after'.", param="after")
+        if purpose in BATCH_PURPOSES or (purpose is None and after and await self._batch_files.has(caller, after)):
+            return await self._of_batches([], caller, query, after, purpose or "")
+        page = await listing(self._gateway.files, caller, query)
         listed = [_info(file) for file in page.files]
-        ends = (listed[0].id, listed[-1].id) if listed else (None, None)
-        return _json(FileList(object="list", data=listed, first_id=ends[0], last_id=ends[1], has_more=page.has_more))
+        if page.has_more or purpose is not None:
+            return _json(file_list(listed, has_more=page.has_more))
+        if not await self._batch_files.any(caller):
+            return _json(file_list(listed, has_more=False))
+        return await self._of_batches(listed, caller, query, None, "")
+
+    async def _of_batches(
+        self, before: list[FileInfo], caller: str, query: Mapping[str, str], after: str | None, purpose: str
+    ) -> Response:
+        """`before` are those of the same page that are kept here."""
+        left = _limit(query) - len(before)
+        if left == 0:
+            return _json(file_list(before, has_more=True))
+        page = await self._batch_files.page(
+            caller, limit=left, after=after, order=order_of(query.get("order")), purpose=purpose
+        )
+        response = _json(file_list([*before, *page.files], has_more=page.has_more))
+        if page.warnings:
+            response.headers["x-pplx-warnings"] = headers.sentences(page.warnings).decode()
+        return response
 
     async def one(self, request: Request) -> Response:
         """Raises FileNotFound."""
-        file = await self._find(request)
+        caller, file_id = _caller(request), request.path_params["id"]
+        file = await self._gateway.files.find(caller, file_id)
         if request.method != "DELETE":
-            return _json(_info(file))
-        await self._gateway.files.delete(file)
-        return _json(FileDeleted(id=file.id, object="file", deleted=True))
+            return _json(_info(file) if file else await self._batch_files.one(caller, file_id))
+        if file is not None:
+            await self._gateway.files.delete(file)
+        else:
+            await self._batch_files.delete(caller, file_id)
+        return _json(FileDeleted(id=file_id, object="file", deleted=True))
 
-    async def content(self, request: Request) -> Response:
+    async def _content(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The bytes, as nothing that a browser would show or run. Raises FileNotFound."""
-        file = await self._find(request)
+        file = await self._gateway.files.find(scope["state"]["caller"], scope["path_params"]["id"])
+        if file is None:
+            await self._batch_content(scope, receive, send)
+            return
         data = await self._gateway.files.read(file)
         if data is None:
-            raise _no_such_file()
+            raise no_such_file()
         told = {
             "x-content-type-options": "nosniff",
             "content-disposition": f"attachment; filename*=utf-8''{quote(file.filename, safe='')}",
         }
-        return Response(data, media_type="application/octet-stream", headers=told)
-
-    async def _find(self, request: Request) -> StoredFile:
-        file = await self._gateway.files.find(_caller(request), request.path_params["id"])
-        if file is None:
-            raise _no_such_file()
-        return file
+        await Response(data, media_type="application/octet-stream", headers=told)(scope, receive, send)
 
     async def _create(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The upload's border: whoever is refused before the end of the body is told at once, and the connection
@@ -133,6 +135,7 @@ class FileRoutes:
         body = _Body(receive)
         try:
             upload, file = await self._receive(scope, body)
+            info = await self._settled(file, scope)
         except CallerLeft:
             scope["state"]["facts"]["left"] = True
         except GatewayError as error:
@@ -143,7 +146,7 @@ class FileRoutes:
                 await replies.send_error(send, error)
         else:
             dropped = [(b"x-pplx-dropped", headers.names(upload.unknown))] if upload.unknown else []
-            await replies.send_json(send, encode(_info(file)), dropped)
+            await replies.send_json(send, encode(info), dropped)
 
     async def _receive(self, scope: Scope, receive: Receive) -> tuple[Upload, StoredFile]:
         settings = self._gateway.settings
@@ -164,6 +167,23 @@ class FileRoutes:
                     await upload.take(event)
             form.close()
             return upload, await upload.keep()
+
+    async def _settled(self, file: StoredFile, scope: Scope) -> FileInfo:
+        if file.purpose != BATCH:
+            return _info(file)
+        return await self._batch_files.hand_on(file, scope["state"]["caller"], pinning.key_name(scope))
+
+
+async def listing(files: Files, caller: str | None, query: Mapping[str, str]) -> Page:
+    """The page that `query` wants of the caller's files, None = of everybody's. Raises InvalidRequest."""
+    purpose, after = query.get("purpose") or None, query.get("after") or None
+    if purpose is not None and purpose not in _LISTED_PURPOSES:
+        raise InvalidRequest(f"'purpose' must be one of: {', '.join(_LISTED_PURPOSES)}.", param="purpose")
+    order = order_of(query.get("order"))
+    page = await files.page(caller, purpose=purpose, order=order, limit=_limit(query), after=after)
+    if page is None:
+        raise InvalidRequest("There is no file with the id of 'after'.", param="after")
+    return page
 
 
 class _Body:
@@ -197,27 +217,16 @@ def _caller(request: Request) -> str:
     return caller
 
 
+def _limit(query: Mapping[str, str]) -> int:
+    return limit_of(query.get("limit"), usual=MOST_LISTED, most=MOST_LISTED)
+
+
 def _length(scope: Scope) -> int | None:
     told = headers.first(scope, b"content-length")
     return int(told) if told is not None and told.isdigit() else None
 
 
-def _order(text: str | None) -> Order:
-    for order in _ORDERS:
-        if order == (text or "desc"):
-            return order
-    raise InvalidRequest(f"'order' must be one of: {', '.join(_ORDERS)}.", param="order")
-
-
-def _limit(text: str | None) -> int:
-    if not text:
-        return MOST_LISTED
-    if text.isascii() and text.isdigit() and len(text) <= len(str(MOST_LISTED)) and 1 <= int(text) <= MOST_LISTED:
-        return int(text)
-    raise InvalidRequest(f"'limit' must be a whole number from 1 to {MOST_LISTED}.", param="limit")
-
-
-def _no_such_file() -> FileNotFound:
+def no_such_file() -> FileNotFound:
     """The same for a file of somebody else's."""
     return FileNotFound("There is no file with this id.", param="id")
 

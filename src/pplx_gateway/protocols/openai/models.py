@@ -60,6 +60,9 @@ class Models:
     async def one(self, request: Request) -> Response:
         """Any id that a question may name, also one that only a pattern knows. Raises ModelNotFound."""
         wanted = request.path_params["id"]
+        listed = next((model for model in self._gateway.models() if model.id == wanted), None)
+        if listed is not None:
+            return _json(self._object(listed))
         try:
             route = self._gateway.resolve(wanted)
         except ModelNotAllowed as error:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from pplx_gateway.answer import Answer, Finished
 from pplx_gateway.catalogue import Catalogue, Model
-from pplx_gateway.protocols.openai.chat_objects import Extension
+from pplx_gateway.complexity import Rating
+from pplx_gateway.protocols.openai.chat_objects import Extension, Routed
 
 
 class Head(NamedTuple):
@@ -18,7 +19,7 @@ class Head(NamedTuple):
 
 class Told(NamedTuple):
     """What is known before the answer comes. `show_steps`: the caller sees the upstream's search steps as reasoning.
-    `remaining_pro`: searches left of the plan as last heard."""
+    `remaining_pro`: searches left of the plan as last heard. `rating`: of a question to the router."""
 
     upstream: str
     show_steps: bool = False
@@ -26,6 +27,7 @@ class Told(NamedTuple):
     warnings: tuple[str, ...] = ()
     failover: str | None = None
     remaining_pro: int | None = None
+    rating: Rating | None = None
 
 
 def fresh_id() -> str:
@@ -49,21 +51,10 @@ def extension(told: Told, answer: Answer, finished: Finished) -> Extension:
         failover=told.failover,
         dropped=whole.dropped,
         warnings=whole.warnings,
+        router=Routed(**told.rating._asdict()) if told.rating else None,
     )
 
 
 def answered_by(finished: Finished, served_by: Model, catalogue: Catalogue) -> str:
     """The id of what answered: ours where one is known, else the upstream's word."""
-    name = finished.served_model
-    if name is None or name in _names(served_by):
-        return served_by.id
-    if found := catalogue.find(served_by.upstream, name):
-        return found.id
-    ours = (model.id for model in catalogue if model.upstream == served_by.upstream and name in _names(model))
-    return next(ours, name)
-
-
-def _names(model: Model) -> tuple[str | None, ...]:
-    if model.session:
-        return (model.session.upstream_id, model.session.thinking_id)
-    return (model.agent.model, model.id) if model.agent else ()
+    return catalogue.answered(served_by, finished.served_model)

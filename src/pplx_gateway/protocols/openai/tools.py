@@ -1,10 +1,11 @@
-"""The functions that a chat request offers, and which of them the model may or must call."""
+"""The functions that a request offers, and which of them the model may or must call."""
 
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, NamedTuple, Protocol
 
-from pplx_gateway import question
+from pplx_gateway import question, schema
 from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.protocols.openai.chat_request import AllowedTools, ChatRequest, FunctionDefinition, ToolChoiceObject
+from pplx_gateway.protocols.openai.chat_request import ChatRequest, ToolChoiceObject
 from pplx_gateway.question import FunctionTool, ToolChoice
 
 _WORDS: dict[str, ToolChoice] = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
@@ -15,28 +16,78 @@ class Offer(NamedTuple):
     choice: ToolChoice = "auto"
 
 
+class Definition(Protocol):
+    """A function as either protocol writes it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str | None: ...
+    @property
+    def parameters(self) -> dict[str, object] | None: ...
+    @property
+    def strict(self) -> bool | None: ...
+
+
 def offer(request: ChatRequest) -> Offer:
     """`functions` and `function_call` are the old names of `tools` and `tool_choice`. Raises InvalidRequest."""
-    functions = _functions(request)
+    if request.tools and request.functions:
+        raise InvalidRequest("'functions' is the old name of 'tools'. Send one of them.", param="functions")
+    definitions = [tool.function for tool in request.tools or ()] or request.functions or []
+    offered = functions(definitions, "tools" if request.tools else "functions")
+    path = "tools[{}].function" if request.tools else "functions[{}]"
+    check_parameters((path.format(index), definition) for index, definition in enumerate(definitions))
     param, wanted = ("tool_choice", request.tool_choice)
     if wanted is None and request.function_call is not None:
         old = request.function_call
         param, wanted = "function_call", old if isinstance(old, str) else ToolChoiceObject("function", old)
-    return _choose(functions, wanted, param)
+    return _choose(offered, wanted, param)
 
 
-def _functions(request: ChatRequest) -> tuple[FunctionTool, ...]:
-    if request.tools and request.functions:
-        raise InvalidRequest("'functions' is the old name of 'tools'. Send one of them.", param="functions")
-    definitions = [tool.function for tool in request.tools or ()] or request.functions or []
-    names = [definition.name for definition in definitions]
-    if len(set(names)) < len(names):
-        name = next(name for name in names if names.count(name) > 1)
-        raise InvalidRequest(f"Two functions are called '{name}'.", param="tools" if request.tools else "functions")
+def functions(definitions: Sequence[Definition], param: str) -> tuple[FunctionTool, ...]:
+    """Raises InvalidRequest where two have one name."""
+    seen: set[str] = set()
+    for definition in definitions:
+        if definition.name in seen:
+            raise InvalidRequest(f"Two functions are called '{definition.name}'.", param=param)
+        seen.add(definition.name)
     return tuple(_function(definition) for definition in definitions)
 
 
-def _function(definition: FunctionDefinition) -> FunctionTool:
+def check_parameters(definitions: Iterable[tuple[str, Definition]]) -> None:
+    """Looks at the functions' schemas; each comes with its path in the request. Raises InvalidRequest."""
+    for path, definition in definitions:
+        schema.of_arguments(definition.parameters, f"{path}.parameters")
+
+
+def word(wanted: str, offered: bool, param: str) -> ToolChoice:
+    """A choice in one word. `offered`: there is a tool that could be called. Raises InvalidRequest."""
+    if wanted not in _WORDS:
+        raise InvalidRequest(f"'{param}' must be none, auto, required or an object, not '{wanted}'.", param=param)
+    if _WORDS[wanted] == "required" and not offered:
+        raise InvalidRequest(f"'{param}' is '{wanted}', but no tools are offered.", param=param)
+    return _WORDS[wanted]
+
+
+def named(offered: Sequence[FunctionTool], name: str, param: str) -> Offer:
+    """One function, which must be called. Raises InvalidRequest where it is not offered."""
+    _all_known(offered, (name,), param)
+    return Offer(tuple(offered), question.NamedFunction(name))
+
+
+def allowed(
+    offered: Sequence[FunctionTool], names: Collection[str], mode: Literal["auto", "required"], param: str
+) -> Offer:
+    """A part of the functions. Raises InvalidRequest where one of them is not offered."""
+    _all_known(offered, names, param)
+    return Offer(tuple(function for function in offered if function.name in names), mode)
+
+
+def nothing_allowed(param: str) -> InvalidRequest:
+    return InvalidRequest(f"'{param}' allows no tool at all. Use 'none'.", param=param)
+
+
+def _function(definition: Definition) -> FunctionTool:
     return FunctionTool(
         name=definition.name,
         description=definition.description,
@@ -45,39 +96,29 @@ def _function(definition: FunctionDefinition) -> FunctionTool:
     )
 
 
-def _choose(functions: tuple[FunctionTool, ...], wanted: str | ToolChoiceObject | None, param: str) -> Offer:
+def _choose(offered: tuple[FunctionTool, ...], wanted: str | ToolChoiceObject | None, param: str) -> Offer:
     if wanted is None:
-        return Offer(functions)
+        return Offer(offered)
     if isinstance(wanted, ToolChoiceObject):
-        return _chosen_by_object(functions, wanted, param)
-    if wanted not in _WORDS:
-        raise InvalidRequest(f"'{param}' must be none, auto, required or an object, not '{wanted}'.", param=param)
-    if _WORDS[wanted] == "required" and not functions:
-        raise InvalidRequest(f"'{param}' is '{wanted}', but no tools are offered.", param=param)
-    return Offer(functions, _WORDS[wanted])
+        return _chosen_by_object(offered, wanted, param)
+    return Offer(offered, word(wanted, bool(offered), param))
 
 
-def _chosen_by_object(functions: tuple[FunctionTool, ...], wanted: ToolChoiceObject, param: str) -> Offer:
+def _chosen_by_object(offered: tuple[FunctionTool, ...], wanted: ToolChoiceObject, param: str) -> Offer:
     if wanted.type == "function" and wanted.function:
-        _known(functions, wanted.function.name, param)
-        return Offer(functions, question.NamedFunction(wanted.function.name))
+        return named(offered, wanted.function.name, param)
     if wanted.type == "allowed_tools" and wanted.allowed_tools:
-        return _allowed(functions, wanted.allowed_tools, param)
+        names = {reference.function.name for reference in wanted.allowed_tools.tools}
+        if not names:
+            raise nothing_allowed(param)
+        return allowed(offered, names, wanted.allowed_tools.mode, param)
     raise InvalidRequest(
         f"'{param}' must be {{type: function, function: {{name}}}} or {{type: allowed_tools, allowed_tools: ...}}.",
         param=param,
     )
 
 
-def _allowed(functions: tuple[FunctionTool, ...], allowed: AllowedTools, param: str) -> Offer:
-    names = {reference.function.name for reference in allowed.tools}
-    for name in sorted(names):
-        _known(functions, name, param)
-    if not names:
-        raise InvalidRequest(f"'{param}' allows no tool at all. Use 'none'.", param=param)
-    return Offer(tuple(function for function in functions if function.name in names), allowed.mode)
-
-
-def _known(functions: tuple[FunctionTool, ...], name: str, param: str) -> None:
-    if all(function.name != name for function in functions):
-        raise InvalidRequest(f"'{param}' names '{name}', which is not among the tools.", param=param)
+def _all_known(offered: Sequence[FunctionTool], names: Collection[str], param: str) -> None:
+    unknown = sorted(set(names) - {function.name for function in offered})
+    if unknown:
+        raise InvalidRequest(f"'{param}' names '{unknown[0]}', which is not among the tools.", param=param)

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from pplx_gateway import media
-from pplx_gateway.errors import InvalidRequest, UnsupportedOperation
+from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.store import Arriving, Details, Files, StoredFile
 from pplx_gateway.web.forms import Field, FileBegin, FileBytes, FormEvent, FormReader
 from pplx_gateway.web.limits import file_too_large
@@ -74,6 +74,8 @@ class Upload:
             raise InvalidRequest("Missing required parameter: 'purpose'.", param="purpose")
         if self._arriving is None:
             raise EmptyFile("'file' is empty.", param="file")
+        if purpose == BATCH:
+            self.unknown += [name for name in (ANCHOR, SECONDS) if name in self._fields]
         kind = kind_of(self._file.content_type, self._filename, self._head)
         details = Details(filename=self._filename, kind=kind, purpose=purpose, keep_seconds=self._life())
         return await self._arriving.keep(details)
@@ -129,11 +131,9 @@ class Upload:
 
 
 def check_purpose(purpose: str) -> None:
-    """Raises InvalidRequest, and UnsupportedOperation for `batch`."""
-    if purpose == BATCH:
-        raise UnsupportedOperation("Files for batches are not served yet (purpose 'batch').", param="purpose")
-    if purpose not in PURPOSES:
-        raise InvalidRequest(f"'purpose' must be one of: {', '.join(PURPOSES)}.", param="purpose")
+    """Raises InvalidRequest."""
+    if purpose not in (*PURPOSES, BATCH):
+        raise InvalidRequest(f"'purpose' must be one of: {', '.join((*PURPOSES, BATCH))}.", param="purpose")
 
 
 def kind_of(content_type: str, filename: str, head: bytes) -> str:
