@@ -1,0 +1,232 @@
+"""Addresses, keys, eras and the rest of what HTTP brings with it."""
+
+import contextlib
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import ClientSession
+from mcp.client.sse import sse_client
+
+from tests.caller_keys.calling import make, revoke
+from tests.cases.scripts import TEXT, agent_steps
+from tests.mcp_gateway.calling import ACCEPT, QUESTION, TOOLS, client_of, events_of, modern, rpc
+from tests.rig import AGENT, KEY, Rig, bearer, running
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncGenerator[Rig, None]:
+    async with running(tmp_path, factor=50) as found:
+        yield found
+        await found.check()
+
+
+async def listed(reply: httpx2.Response) -> list[str]:
+    """The tools' names in a reply to LIST."""
+    text = reply.text
+    message = json.loads(text) if text.startswith("{") else events_of(text)[-1]
+    return [tool["name"] for tool in message["result"]["tools"]]
+
+
+# keys
+
+
+async def test_the_key_is_a_bearer_token_or_stands_in_the_path(rig: Rig) -> None:
+    for path, key in (("/mcp", KEY), (f"/{KEY}/mcp", None), (f"/{KEY}/mcp/", None), (f"//{KEY}//mcp", None)):
+        reply = await rpc(rig, path, "tools/list", key=key)
+        assert reply.status_code == 200, path
+        assert await listed(reply) == TOOLS
+        async with client_of(rig.url + path, "legacy", key=key) as caller:
+            assert [tool.name for tool in (await caller.client.list_tools()).tools] == TOOLS
+
+
+async def test_a_wrong_key_in_the_path_is_like_a_path_that_is_not_there(rig: Rig) -> None:
+    nowhere = await rig.client.post(f"{rig.url}/no/such/path", headers=bearer(KEY))
+    assert nowhere.status_code == 404
+    for path in ("/wrong/mcp", f"/{KEY}x/mcp", f"/{KEY[:-1]}/sse", "/mcp/mcp", "/sse/sse", "/v1/mcp", "/admin/mcp"):
+        for headers in ({}, {"authorization": "Bearer wrong"}, bearer(KEY)):
+            reply = await rig.client.post(rig.url + path, json=LIST, headers={"accept": ACCEPT, **headers})
+            assert reply.status_code == 404, path
+            assert reply.json() == nowhere.json()
+            assert "www-authenticate" not in reply.headers
+    assert (await rpc(rig, "/mcp", "tools/list", key=None)).status_code == 401
+    assert (await rpc(rig, "/mcp", "tools/list", key="wrong")).status_code == 401
+    assert (await rpc(rig, f"/{KEY}/mcp/more", "tools/list", key=None)).status_code == 401
+
+
+async def test_no_key_in_a_path_reaches_the_log_or_an_answer(rig: Rig) -> None:
+    _, secret = await make(rig)
+    paths = (
+        f"/{KEY}/mcp",
+        f"/{secret}/mcp",
+        f"/{secret}/sse?session_id=x",
+        f"/{secret}/mcp/sub",
+        f"/{secret}",
+        f"//{secret}//mcp",
+        f"/%70plxgw-{secret.removeprefix('pplxgw-')}/mcp",
+    )
+    for path in paths:
+        reply = await rpc(rig, path, "tools/list", key=None)
+        assert secret not in reply.text
+        assert KEY not in reply.text
+        assert secret not in str(reply.headers)
+    log = rig.log.getvalue()
+    assert secret not in log
+    assert secret.removeprefix("pplxgw-") not in log
+    assert KEY not in log
+    assert "/***/mcp" in log
+
+
+async def test_a_callers_key_opens_the_path_until_it_is_revoked(rig: Rig) -> None:
+    key_id, secret = await make(rig, upstreams=["api"])
+    async with client_of(f"{rig.url}/{secret}/mcp", key=None) as caller:
+        await rig.script(AGENT, agent_steps())
+        told = await caller.call("perplexity_ask", query=QUESTION)
+        assert "(api)" in told.text, "a key that may ask the api alone asks that"
+        response_id = told.structured["response_id"]
+        assert (await rig.get(f"/v1/responses/{response_id}")).status == 404, "it is the caller's, not the owner's"
+        assert (await rig.get(f"/v1/responses/{response_id}", key=secret)).status == 200
+        refused = await caller.call("perplexity_search", query=QUESTION, model="session/gpt")
+        assert refused.code == "model_not_allowed"
+    async with client_of(f"{rig.url}/mcp") as owner:
+        stranger = await owner.call("perplexity_agent_result", response_id=response_id)
+        assert stranger.is_error
+        assert stranger.code == "not_found"
+    await revoke(rig, key_id)
+    assert (await rpc(rig, f"/{secret}/mcp", "tools/list", key=None)).status_code == 404
+
+
+async def test_a_session_belongs_to_the_key_that_began_it(rig: Rig) -> None:
+    _, secret = await make(rig)
+    url = f"{rig.url}/mcp"
+    headers = {"accept": ACCEPT, **bearer(KEY)}
+    began = await rig.client.post(url, json=INITIALIZE, headers=headers)
+    session = {"mcp-session-id": began.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+    mine = await rig.client.post(url, json=LIST, headers={**headers, **session})
+    assert await listed(mine) == TOOLS
+    stolen = await rig.client.post(url, json=LIST, headers={**headers, **session, **bearer(secret)})
+    assert stolen.status_code == 404
+    ended = await rig.client.delete(url, headers={**headers, **session})
+    assert ended.status_code == 200
+    assert (await rig.client.post(url, json=LIST, headers={**headers, **session})).status_code == 404
+
+
+async def test_without_a_key_the_short_paths_are_open_on_loopback(tmp_path: Path) -> None:
+    async with running(tmp_path, api_key=None) as rig:
+        for path in ("/mcp", "/mcp/mcp"):
+            reply = await rpc(rig, path, "tools/list", key=None)
+            assert await listed(reply) == TOOLS
+        assert (await rpc(rig, "/other/mcp", "tools/list", key=None)).status_code == 404
+        async with sse_client(f"{rig.url}/sse/sse") as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
+
+
+# Host and Origin
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse", f"/{KEY}/mcp"])
+async def test_foreign_hosts_and_origins_are_refused(rig: Rig, path: str) -> None:
+    body, headers = modern("tools/list")
+    for foreign in ({"host": "evil.example"}, {"origin": "https://evil.example"}):
+        reply = await rig.client.post(rig.url + path, json=body, headers={**headers, **bearer(KEY), **foreign})
+        assert reply.status_code == 403
+
+
+async def test_it_works_behind_a_domain(tmp_path: Path) -> None:
+    async with running(tmp_path, public_url="https://ask.example") as rig:
+        body, headers = modern("tools/list")
+        domain = {"host": "ask.example", "origin": "https://ask.example"}
+        for path, key in (("/mcp", KEY), (f"/{KEY}/mcp", None)):
+            reply = await rig.client.post(rig.url + path, json=body, headers={**headers, **bearer(key), **domain})
+            assert await listed(reply) == TOOLS
+        reply = await rig.client.post(
+            f"{rig.url}/mcp", json=INITIALIZE, headers={"accept": ACCEPT, **bearer(KEY), **domain}
+        )
+        assert reply.status_code == 200
+
+
+# eras and workers
+
+
+async def test_eras_mix_on_one_address(rig: Rig) -> None:
+    url = f"{rig.url}/mcp"
+    headers = {"accept": ACCEPT, **bearer(KEY)}
+    body, modern_headers = modern("server/discover")
+    discovered = (await rig.client.post(url, json=body, headers={**modern_headers, **bearer(KEY)})).json()["result"]
+    assert discovered["supportedVersions"] == ["2026-07-28"]
+    assert {"tools", "resources", "prompts"} <= set(discovered["capabilities"])
+    assert "response_id" in discovered["instructions"]
+    began = await rig.client.post(url, json=INITIALIZE, headers=headers)
+    assert events_of(began.text)[-1]["result"]["protocolVersion"] == "2025-11-25"
+    body, modern_headers = modern("ping")
+    ping = await rig.client.post(url, json=body, headers={**modern_headers, **bearer(KEY)})
+    assert (ping.status_code, ping.json()["error"]["code"]) == (404, -32601)
+    body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "1999-01-01"
+    asked = {**modern_headers, **bearer(KEY), "mcp-protocol-version": "1999-01-01"}
+    unknown = await rig.client.post(url, json=body, headers=asked)
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (400, -32022)
+
+
+@pytest.mark.parametrize("content", [b"{bad", b"\xff", b"[]", b'"x"', b"1" * 5000, b"[" * 100_000, b"{}"])
+async def test_what_is_no_message_is_refused_in_both_eras(rig: Rig, content: bytes) -> None:
+    for more in ({}, modern("tools/list")[1]):
+        headers = {"accept": ACCEPT, "content-type": "application/json", **bearer(KEY), **more}
+        reply = await rig.client.post(f"{rig.url}/mcp", content=content, headers=headers)
+        assert 400 <= reply.status_code < 500 or reply.status_code == 202
+        assert "Traceback" not in reply.text
+
+
+# the transport before
+
+
+@contextlib.asynccontextmanager
+async def sse_session(url: str, headers: dict[str, Any] | None = None) -> AsyncGenerator[ClientSession, None]:
+    async with sse_client(url, headers=headers) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+async def test_sse_serves_the_same_tools(rig: Rig) -> None:
+    for url, headers in ((f"{rig.url}/sse", bearer(KEY)), (f"{rig.url}/{KEY}/sse", None)):
+        async with sse_session(url, headers) as session:
+            assert [tool.name for tool in (await session.list_tools()).tools] == TOOLS
+            await rig.script(AGENT, agent_steps())
+            told: list[str] = []
+
+            async def note(progress: float, total: float | None, message: str | None) -> None:
+                told.append(message or "")  # noqa: B023 - read before the next round
+
+            result = await session.call_tool("perplexity_agent", {"query": QUESTION}, progress_callback=note)
+            assert TEXT in result.content[0].model_dump()["text"]
+            assert told
+
+
+async def test_an_sse_stream_takes_messages_of_its_own_key_alone(rig: Rig) -> None:
+    _, secret = await make(rig)
+    async with rig.client.stream("GET", f"{rig.url}/{KEY}/sse") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = stream.aiter_lines()
+        async for line in lines:
+            if line.startswith("data: "):
+                break
+        address = line.removeprefix("data: ")
+        assert address.startswith(f"/{KEY}/sse?session_id=")
+        foreign = await rig.client.post(f"{rig.url}{address.replace(KEY, secret)}", json=INITIALIZE)
+        assert foreign.status_code == 404
+        bad = await rig.client.post(rig.url + address, content=b"{not json about tides")
+        assert bad.status_code == 400
+        good = await rig.client.post(rig.url + address, json=INITIALIZE)
+        assert good.status_code == 202
+    assert "about tides" not in rig.log.getvalue()
