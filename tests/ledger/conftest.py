@@ -1,0 +1,3 @@
+from tests.life.conftest import emulator
+
+__all__ = ["emulator"]
