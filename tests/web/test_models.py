@@ -37,7 +37,7 @@ async def test_models_above_the_tier_are_not_listed() -> None:
     async with calling(gateway(FakeUpstream("session"), account_type="free")) as caller:
         ids = {model["id"] for model in (await caller.get("/v1/models")).json()["data"]}
         refused = await caller.get("/v1/models/gpt")
-    assert ids == {"auto", "helper"}
+    assert ids == {"auto", "helper", "router"}
     assert refused.status_code == 404
     assert "pro" in error(refused)["message"]
 

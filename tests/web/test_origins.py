@@ -1,8 +1,11 @@
 import logging
+import re
+from pathlib import Path
 
 import pytest
 
-from pplx_gateway.answer import TextDelta
+import pplx_gateway
+from pplx_gateway.answer import Finished, Started, TextDelta
 from pplx_gateway.errors import UpstreamTruncated
 from pplx_gateway.settings import Secret
 from tests.openai.fakes import FakeUpstream, gateway
@@ -62,6 +65,24 @@ async def test_answers_errors_and_streams_all_carry_cors_headers() -> None:
     for reply in replies:
         assert reply.headers["access-control-allow-origin"] == OBSIDIAN
         assert "x-request-id" in reply.headers["access-control-expose-headers"]
+
+
+async def test_a_page_may_read_every_header_that_is_ours() -> None:
+    """Also those that a header of tomorrow adds: whatever stands in the code is looked for."""
+    code = Path(pplx_gateway.__file__).parent
+    files = [path for path in code.rglob("*.py") if "emulator" not in path.parts]
+    written = {name for path in files for name in re.findall(r'b"(x-pplx-[a-z-]+)"', path.read_text("utf-8"))}
+    assert {"x-pplx-upstream", "x-pplx-remaining-pro"} < written
+    told = Finished(reason="stop", remaining_pro=7)
+    upstream = FakeUpstream("session", [[Started(), TextDelta("a"), told]])
+    headers = {**BEARER, "origin": OBSIDIAN}
+    async with calling(gateway(upstream, cors_origins=(OBSIDIAN,))) as caller:
+        reply = await caller.ask({**ASK, "model": "gpt"}, headers)
+    exposed = set(reply.headers["access-control-expose-headers"].split(", "))
+    assert reply.headers["x-pplx-remaining-pro"] == "7"
+    assert written <= exposed
+    assert {name for name in reply.headers if name.startswith("x-")} <= exposed
+    assert {"retry-after", "x-should-retry"} < exposed
 
 
 async def test_the_gateways_own_pages_may_call_it() -> None:

@@ -28,11 +28,11 @@ async def test_pages_run_nothing_but_their_own_files(path: str) -> None:
     assert all(file.status_code == 200 for file in files)
 
 
-async def test_the_chat_page_tells_how_to_call() -> None:
+async def test_the_chat_page_is_there_for_people_without_a_key_and_without_javascript() -> None:
     async with calling() as caller:
         text = (await caller.get("/chat", headers={})).text
-    assert "/v1/chat/completions" in text
-    assert "coming" in text
+    assert '<textarea id="question"' in text
+    assert "<noscript>" in text
 
 
 async def test_the_root_leads_people_to_the_page_and_answers_programs() -> None:

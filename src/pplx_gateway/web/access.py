@@ -8,10 +8,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pplx_gateway import logs
 from pplx_gateway.clock import Clock
+from pplx_gateway.protocols.mcp.path_keys import redacted
+from pplx_gateway.tab import Tab
 
 logger = logging.getLogger("pplx_gateway.access")
 
 _LONGEST_PATH = 200
+_LEFT = "caller_left"
 CALLER_LEFT = 499  # nginx's number for a caller who went away before anything was sent
 
 
@@ -32,14 +35,16 @@ class Access:
         state = scope.setdefault("state", {})
         state.update(request_id=request_id, caller="open", facts={})
         header = (b"x-request-id", request_id.encode())
-        path = scope["path"]
+        path = redacted(scope["path"])
         start = self._clock.monotonic()
         status = CALLER_LEFT
 
         async def begin(message: Message) -> None:
             nonlocal status
             status = message["status"]
-            await send({**message, "headers": [*message.get("headers", ()), header]})
+            tab: Tab | None = state.get("tab")
+            more = tab.told(message.get("headers", ())) if tab else ()
+            await send({**message, "headers": [*message.get("headers", ()), header, *more]})
 
         def tagged(message: Message) -> Awaitable[None]:
             return begin(message) if message["type"] == "http.response.start" else send(message)
@@ -47,6 +52,8 @@ class Access:
         try:
             await self._app(scope, receive, tagged)
         finally:
+            if (tab := state.get("tab")) is not None:
+                tab.end(status, _error(state["facts"], status))
             if logger.isEnabledFor(logging.INFO):
                 self._log(scope, path, status, self._clock.monotonic() - start)
 
@@ -64,3 +71,11 @@ class Access:
                 **facts["facts"],
             },
         )
+
+
+def _error(facts: dict[str, object], status: int) -> str | None:
+    """The code of what went wrong, as far as the layers below have told."""
+    if facts.get("left") or status == CALLER_LEFT:
+        return _LEFT
+    error = facts.get("error")
+    return str(error) if error else f"http_{status}" if status >= 400 else None

@@ -49,9 +49,12 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastDiscovery(msgspec.Struct, frozen=True, kw_only=True):
-    """`next_at` null = only on demand, or not known yet. `searches_left`: how many Pro searches a run may take."""
+    """`next_at` null = only on demand, or not known yet. `searches_left`: how many Pro searches a run may take.
+    `under_way`: what the run that goes on now has found so far; `plan`: what a run asks."""
 
     last: Report | None
+    under_way: Report | None
+    plan: list[Step]
     next_at: float | None
     searches_left: int
 
@@ -148,7 +151,7 @@ class DiscoverModels:
     async def post(self, request: Request) -> Response:
         discovery = self._gateway.discovery
         if discovery is None:
-            raise _no_session()
+            raise no_session()
         waits = request.query_params.get("wait", "").lower() in _YES
         probes, left = list(discovery.plan()), discovery.searches_left()
         run = discovery.start()
@@ -164,11 +167,11 @@ class DiscoverModels:
 
 def _keeper(gateway: Gateway) -> ModelKeeper:
     if gateway.keeper is None:
-        raise _no_session()
+        raise no_session()
     return gateway.keeper
 
 
-def _no_session() -> NotFound:
+def no_session() -> NotFound:
     return NotFound("There is no session upstream here: PPLX_UPSTREAMS does not name it.")
 
 
@@ -201,7 +204,13 @@ def _entry(entry: Entry, served: bool) -> ModelEntry:
 
 
 def _last(discovery: Discovery) -> LastDiscovery:
-    return LastDiscovery(last=discovery.report, next_at=discovery.due_at, searches_left=discovery.searches_left())
+    return LastDiscovery(
+        last=discovery.report,
+        under_way=discovery.under_way,
+        plan=list(discovery.plan()),
+        next_at=discovery.due_at,
+        searches_left=discovery.searches_left(),
+    )
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -1,7 +1,8 @@
 """The gateway as an ASGI app.
 
-Layers from outside: ids and access log, Host, Origin and CORS, path forms, authentication, limits, routes. The hot
-route is found by its path in a dict; Starlette serves the others and the mistakes.
+Layers from outside: ids and access log, Host, Origin and CORS, path forms, authentication, the ledger's tab, what a
+caller's key permits, limits, routes. The hot route is found by its path in a dict; Starlette serves the others and the
+mistakes.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -16,35 +17,81 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pplx_gateway.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.protocols.anthropic.routes import AnthropicRoutes
+from pplx_gateway.protocols.mcp.http import mcp_routes
+from pplx_gateway.protocols.mcp.path_keys import PathKeys
+from pplx_gateway.protocols.openai import operations
 from pplx_gateway.protocols.openai.chat import Chat
 from pplx_gateway.protocols.openai.files import FileRoutes
 from pplx_gateway.protocols.openai.models import Models
-from pplx_gateway.web import admin, admin_models, pages
+from pplx_gateway.protocols.openai.responses.background import Background
+from pplx_gateway.protocols.openai.responses.create import CreateResponse
+from pplx_gateway.protocols.openai.responses.routes import RESPONSES_PATH, ResponseRoutes
+from pplx_gateway.protocols.perplexity import routes as perplexity
+from pplx_gateway.protocols.perplexity.agent.routes import AgentRoutes
+from pplx_gateway.protocols.perplexity.sonar.routes import SonarRoutes
+from pplx_gateway.web import (
+    admin,
+    admin_caller_keys,
+    admin_files,
+    admin_keys,
+    admin_models,
+    admin_quota,
+    admin_report,
+    admin_requests,
+    admin_settings,
+    admin_usage,
+    pages,
+)
 from pplx_gateway.web.access import Access
 from pplx_gateway.web.authentication import Authentication
+from pplx_gateway.web.dialects import Dialects
 from pplx_gateway.web.health import HealthRoute
 from pplx_gateway.web.hosts import Hosts
 from pplx_gateway.web.limits import Limits
 from pplx_gateway.web.openapi import openapi
 from pplx_gateway.web.origins import Origins
 from pplx_gateway.web.paths import Paths
+from pplx_gateway.web.permission import Permission
 from pplx_gateway.web.replies import error_response
+from pplx_gateway.web.tabs import Tabs
 
 
 def create_app(gateway: Gateway) -> ASGIApp:
-    """`gateway` is open; it is closed at the end of the app's lifespan, where a server runs one.
+    """`gateway` is open; it is closed at the end of the app's lifespan, where a server runs one. A loop must be running
+    if it has a supervisor: work on responses that were left under way begins here.
 
     Layers that only look hand on what the next one returns, without a coroutine of their own: each would take its part
     of every chunk's time and of every stream's memory."""
     settings = gateway.settings
-    hot: dict[str, ASGIApp] = {"/v1/chat/completions": Chat(gateway)}
-    routes = [*(Route(path, app, methods=["POST"]) for path, app in hot.items()), *_cold_routes(gateway)]
-    app: ASGIApp = Dispatch(hot, _starlette(routes, gateway))
+    background = Background(gateway)
+    background.begin()
+    hot: dict[str, ASGIApp] = {
+        "/v1/chat/completions": Chat(gateway),
+        RESPONSES_PATH: CreateResponse(gateway, background),
+    }
+    sonar = SonarRoutes(gateway, background)
+    agent = AgentRoutes(gateway, background)
+    anthropic = AnthropicRoutes(gateway)
+    hot |= sonar.hot() | agent.hot() | anthropic.hot()
+    routes = [
+        *(Route(path, app, methods=["POST"]) for path, app in hot.items()),
+        *sonar.routes(),
+        *agent.routes(),
+        *anthropic.routes(),
+        *_cold_routes(gateway, background, anthropic),
+    ]
+    rest = _starlette(routes, gateway)
+    app: ASGIApp = Dispatch(hot, rest)
     app = Limits(app, settings)
-    app = Authentication(app, settings)
+    app = Permission(app, gateway.caller_limits)
+    app = Tabs(app, gateway.ledger)
+    app = Authentication(app, settings, gateway.caller_keys)
+    app = PathKeys(app, rest, settings)
     app = Paths(app, frozenset(hot))
     app = Origins(app, settings)
     app = Hosts(app, settings)
+    app = Dialects(app)
     return Access(app, gateway.clock)
 
 
@@ -60,18 +107,31 @@ class Dispatch:
         return (found or self._rest)(scope, receive, send)
 
 
-def _cold_routes(gateway: Gateway) -> list[BaseRoute]:
+def _cold_routes(gateway: Gateway, background: Background, anthropic: AnthropicRoutes) -> list[BaseRoute]:
     models = Models(gateway)
     return [
-        Route("/v1/models", models.every),
-        Route("/v1/models/{id:path}", models.one),
+        Route("/v1/models", anthropic.every_model(models.every)),
+        Route("/v1/models/{id:path}", anthropic.one_model(models.one)),
         *FileRoutes(gateway).routes(),
+        *operations.routes(gateway),
+        *perplexity.routes(gateway),
+        *ResponseRoutes(gateway, background).routes(),
+        *mcp_routes(gateway, background),
         Route("/health", HealthRoute(gateway).get),
         *admin.routes(gateway),
         *admin_models.routes(gateway),
+        *admin_files.routes(gateway),
+        *admin_keys.routes(gateway),
+        *admin_caller_keys.routes(gateway),
+        *admin_usage.routes(gateway),
+        *admin_requests.routes(gateway),
+        *admin_quota.routes(gateway),
+        *admin_settings.routes(gateway),
+        *admin_report.routes(gateway),
         Route("/openapi.json", openapi),
         Route("/docs", pages.docs, include_in_schema=False),
         Route("/chat", pages.chat, include_in_schema=False),
+        Route("/admin", pages.admin, include_in_schema=False),
         Route("/static/{name}", pages.static, include_in_schema=False),
         Route("/", pages.root, include_in_schema=False),
     ]

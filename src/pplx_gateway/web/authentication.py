@@ -4,71 +4,91 @@ import hashlib
 import hmac
 import ipaddress
 from collections.abc import Awaitable
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pplx_gateway.errors import AuthenticationFailed, Forbidden, GatewayError
+from pplx_gateway.caller_keeping import CallerKeys
+from pplx_gateway.caller_keys import CallerKey, is_one
+from pplx_gateway.errors import AuthenticationFailed, Forbidden, GatewayError, StoreUnavailable
 from pplx_gateway.settings import Settings
 from pplx_gateway.web import headers
 from pplx_gateway.web.replies import send_error
 
-PUBLIC_PATHS = frozenset({"/", "/chat", "/docs", "/health", "/openapi.json", "/favicon.ico"})
+PUBLIC_PATHS = frozenset({"/", "/admin", "/chat", "/docs", "/health", "/openapi.json", "/favicon.ico"})
 PUBLIC_PREFIXES = ("/static/",)
 ADMIN_PREFIX = "/admin/"
 
+OWNER = "owner"
+"""The owner's identity, whatever the key is now or was before: what the owner keeps here outlives a change of keys."""
 OPEN = "open"
+"""All those whom a gateway without a key lets in from elsewhere: nothing tells them apart."""
 _PROXY_HEADERS = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
 _QUERY_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "access_token"})
 
 
-def caller_of(key: str) -> str:
-    """An opaque id that is always the same for one key, and from which the key cannot be found."""
-    return hashlib.sha256(b"pplx-gateway caller\0" + key.encode()).hexdigest()[:16]
-
-
 class Authentication:
-    """Sets `scope["state"]["caller"]`, and `owner`: who asks may also rule. Runs before the body is read.
+    """Sets `scope["state"]["caller"]` (OWNER, OPEN, or a caller's key's id), `caller_key`, and `owner`: who asks may
+    also rule. Before the body is read.
 
     Without a key everybody who may ask is the owner, but only on this machine itself: an open gateway is not ruled from
-    elsewhere, nor through a proxy."""
+    elsewhere, nor through a proxy. A caller's key never rules."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, keys: CallerKeys | None = None) -> None:
         self._app = app
+        self._keys = keys
         key = settings.api_key.reveal() if settings.api_key else None
         self._digest = hashlib.sha256(key.encode()).digest() if key else None
-        self._caller = caller_of(key) if key else OPEN
         self._allow_open = settings.allow_open
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if scope["type"] == "http":
-            failure = self._check(scope)
-            owner = failure is None and (self._digest is not None or _on_this_machine(scope))
-            if failure is None and not owner and is_admin(scope["path"]):
-                failure = _not_the_owner()
-            if not is_public(scope["path"]):
-                if failure is not None:
-                    return send_error(send, failure)
-                scope["state"]["caller"] = self._caller
-            scope["state"]["owner"] = owner
+        if scope["type"] != "http":
+            return self._app(scope, receive, send)
+        if self._keys is not None and self._keys.lacks(_given(scope)):
+            return self._after_news(self._keys, scope, receive, send)
+        return self._judged(scope, receive, send)
+
+    async def _after_news(self, keys: CallerKeys, scope: Scope, receive: Receive, send: Send) -> None:
+        """For a key that another worker may have made a moment ago."""
+        with suppress(StoreUnavailable):
+            await keys.refresh()
+        await self._judged(scope, receive, send)
+
+    def _judged(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        found = self._check(scope)
+        failure = found if isinstance(found, GatewayError) else None
+        owner = found is None and (self._digest is not None or _on_this_machine(scope))
+        if failure is None and not owner and is_admin(scope["path"]):
+            failure = _not_the_owner() if found is None else _never_the_owner()
+        if not is_public(scope["path"]):
+            if failure is not None:
+                return send_error(send, failure)
+            scope["state"]["caller"] = OWNER if owner else OPEN
+            if isinstance(found, CallerKey):
+                scope["state"].update(caller=found.id, caller_key=found)
+        scope["state"]["owner"] = owner
         return self._app(scope, receive, send)
 
-    def _check(self, scope: Scope) -> GatewayError | None:
-        if self._digest is None:
-            return None if self._allow_open or _is_local(scope) else _no_key_set()
-        return self._failure(scope, self._digest)
+    def _check(self, scope: Scope) -> GatewayError | CallerKey | None:
+        """None: with the owner's key, or with none where none is needed."""
+        if self._digest is None and not (self._allow_open or _is_local(scope)):
+            return _no_key_set()
+        if self._digest is None and not is_one(_given(scope)):
+            return None
+        try:
+            return self._known(_presented(scope))
+        except AuthenticationFailed as failure:
+            return failure
 
-    def _failure(self, scope: Scope, digest: bytes) -> AuthenticationFailed | None:
-        given = headers.every(scope, b"authorization")
-        if len(given) > 1:
-            return AuthenticationFailed("Send one Authorization header, not several.")
-        presented = _bearer(given[0]) if given else headers.first(scope, b"x-api-key")
-        if presented is None:
-            return AuthenticationFailed(_hint(scope))
-        if not hmac.compare_digest(hashlib.sha256(presented).digest(), digest):
-            return AuthenticationFailed("The API key is wrong. It must be the gateway's own (PPLX_PROXY_API_KEY).")
-        return None
+    def _known(self, presented: bytes) -> CallerKey | None:
+        """None: it is the owner's. Raises AuthenticationFailed."""
+        if self._digest is not None and hmac.compare_digest(hashlib.sha256(presented).digest(), self._digest):
+            return None
+        if self._keys is not None and is_one(presented):
+            return self._keys.let_in(presented)
+        raise AuthenticationFailed("The API key is wrong. It must be the gateway's own (PPLX_PROXY_API_KEY).")
 
 
 def is_public(path: str) -> bool:
@@ -77,6 +97,26 @@ def is_public(path: str) -> bool:
 
 def is_admin(path: str) -> bool:
     return path.startswith(ADMIN_PREFIX)
+
+
+def _given(scope: Scope) -> bytes:
+    """What was presented, whether or not it may be so; b"" for nothing."""
+    given = headers.first(scope, b"authorization")
+    return (headers.first(scope, b"x-api-key") if given is None else _bearer(given)) or b""
+
+
+def _presented(scope: Scope) -> bytes:
+    """Raises AuthenticationFailed."""
+    given = headers.every(scope, b"authorization")
+    if len(given) > 1:
+        raise AuthenticationFailed("Send one Authorization header, not several.")
+    keys = headers.every(scope, b"x-api-key")
+    if not given and len(set(keys)) > 1:
+        raise AuthenticationFailed("Send one x-api-key header, not several that differ.")
+    presented = _bearer(given[0]) if given else next(iter(keys), None)
+    if presented is None:
+        raise AuthenticationFailed(_hint(scope))
+    return presented
 
 
 def _bearer(value: bytes) -> bytes | None:
@@ -116,6 +156,10 @@ def _not_the_owner() -> Forbidden:
     return Forbidden(
         "This gateway has no key, so it is ruled from its own machine only. Set PPLX_PROXY_API_KEY, and send it."
     )
+
+
+def _never_the_owner() -> Forbidden:
+    return Forbidden("This is a caller's key. Only the owner's key (PPLX_PROXY_API_KEY) rules this gateway.")
 
 
 def _no_key_set() -> Forbidden:

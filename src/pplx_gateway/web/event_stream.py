@@ -22,16 +22,25 @@ STREAM_HEADERS: RawHeaders = [
 class EventStream:
     """The response begins with the first write, or with the first comment that breaks a silence of `silence_seconds`.
 
-    `headers` is asked at that moment. As a context manager it keeps the comments coming. One timer serves the whole
-    stream: it looks when the last write was and re-arms itself.
+    `headers` is asked at that moment, and `comment` whenever there is a silence to break. As a context manager it keeps
+    the comments coming. One timer serves the whole stream: it looks when the last write was and re-arms itself.
     """
 
-    def __init__(self, send: Send, clock: Clock, *, silence_seconds: float, headers: Callable[[], RawHeaders]) -> None:
+    def __init__(
+        self,
+        send: Send,
+        clock: Clock,
+        *,
+        silence_seconds: float,
+        headers: Callable[[], RawHeaders],
+        comment: Callable[[], bytes] = lambda: KEEP_ALIVE,
+    ) -> None:
         self.started = False
         self.ended = False
         self._send = send
         self._silence = clock.real(silence_seconds)
         self._headers = headers
+        self._comment_now = comment
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
         self._busy = False
@@ -89,7 +98,7 @@ class EventStream:
 
     async def _speak(self) -> None:
         try:
-            await self._put(KEEP_ALIVE, more=True)
+            await self._put(self._comment_now(), more=True)
         except CallerLeft:
             return  # whoever writes next is told
         finally:

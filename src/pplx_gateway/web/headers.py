@@ -33,6 +33,11 @@ def _table(scope: Scope) -> dict[bytes, list[bytes]]:
     return table
 
 
+def replaced(scope: Scope, headers: RawHeaders) -> Scope:
+    """The same request with other headers."""
+    return {**{key: value for key, value in scope.items() if key != _TABLE}, "headers": headers}
+
+
 def safe(text: str, longest: int = _LONGEST_VALUE) -> bytes:
     """Printable ASCII as it is, everything else percent-encoded, so that no value can break a header."""
     if len(text) > longest:

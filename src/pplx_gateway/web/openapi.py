@@ -12,8 +12,16 @@ from pplx_gateway.protocols.openai.chat_objects import ChatCompletion, ChatCompl
 from pplx_gateway.protocols.openai.chat_request import ChatRequest
 from pplx_gateway.protocols.openai.errors import ErrorBody
 from pplx_gateway.protocols.openai.models import ModelList, ModelObject
-from pplx_gateway.web import openapi_admin, openapi_files
+from pplx_gateway.web import (
+    openapi_admin,
+    openapi_anthropic,
+    openapi_files,
+    openapi_perplexity,
+    openapi_responses,
+    openapi_sonar,
+)
 from pplx_gateway.web.health import Health
+from pplx_gateway.web.reply_headers import OF_ANSWERS
 
 _TYPES: tuple[type, ...] = (
     ChatRequest,
@@ -22,7 +30,11 @@ _TYPES: tuple[type, ...] = (
     ErrorBody,
     ModelList,
     ModelObject,
+    *openapi_responses.TYPES,
+    *openapi_anthropic.TYPES,
     *openapi_files.TYPES,
+    *openapi_perplexity.TYPES,
+    *openapi_sonar.TYPES,
     *openapi_admin.TYPES,
     Health,
 )
@@ -39,15 +51,6 @@ _ERRORS = {
     "504": "The upstream took too long.",
 }
 _HEALTH = "Is the gateway alive, and, for the owner, how do the session and the quota stand?"
-_REPLY_HEADERS = {
-    "x-request-id": "The request's id, as in the gateway's log.",
-    "x-pplx-upstream": "Who answered: session or api.",
-    "x-pplx-requested-model": "The model as the request named it.",
-    "x-pplx-dropped": "Fields that had no effect.",
-    "x-pplx-warnings": "Sentences about what was adjusted.",
-    "x-pplx-remaining-pro": "Pro searches left of the plan, where that is known.",
-    "x-pplx-failover": "The code of the error that made another upstream answer.",
-}
 
 
 async def openapi(_: Request) -> Response:
@@ -59,21 +62,39 @@ def document() -> dict[str, Any]:
     references, schemas = msgspec.json.schema_components(
         _TYPES, ref_template="#/components/schemas/{name}", schema_hook=_any_value
     )
+    _as_numbers(schemas)
     schema: dict[type, dict[str, Any]] = dict(zip(_TYPES, references, strict=True))
     return {
         "openapi": "3.1.0",
         "info": {"title": "pplx-gateway", "version": __version__, "license": {"name": "MIT", "identifier": "MIT"}},
         "paths": {
             "/v1/chat/completions": {"post": _chat(schema)},
+            **openapi_responses.paths(schema, _errors(schema)),
+            **openapi_anthropic.paths(schema, _ERRORS),
             "/v1/models": {"get": _read("List the models that are served now.", schema[ModelList])},
             "/v1/models/{id}": {"get": _read("One model; the id may contain slashes.", schema[ModelObject], "id")},
             **openapi_files.paths(schema),
+            **openapi_perplexity.paths(schema),
+            **openapi_sonar.paths(schema, _ERRORS),
             **openapi_admin.paths(schema),
             "/health": {"get": {**_read(_HEALTH, schema[Health]), "security": [{}, {"bearer": []}]}},
         },
         "components": {"schemas": schemas, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
         "security": [{"bearer": []}],
     }
+
+
+def _as_numbers(node: object) -> None:
+    """Exact decimals go out as numbers (money.py), where msgspec would describe text."""
+    if isinstance(node, dict):
+        if node.get("format") == "decimal":
+            node["type"] = "number"
+            del node["format"]
+        for child in list(node.values()):
+            _as_numbers(child)
+    elif isinstance(node, list):
+        for child in node:
+            _as_numbers(child)
 
 
 def _any_value(type_: type) -> dict[str, Any]:
@@ -88,16 +109,19 @@ def _chat(schema: dict[type, dict[str, Any]]) -> dict[str, Any]:
         "application/json": {"schema": schema[ChatCompletion]},
         "text/event-stream": {"schema": schema[ChatCompletionChunk]},
     }
-    told = {name: {"description": about, "schema": {"type": "string"}} for name, about in _REPLY_HEADERS.items()}
-    errors = {
-        status: {"description": about, "content": {"application/json": {"schema": schema[ErrorBody]}}}
-        for status, about in _ERRORS.items()
-    }
+    told = {name: {"description": about, "schema": {"type": "string"}} for name, about in OF_ANSWERS.items()}
     return {
         "summary": "Ask, and get the answer whole or as a stream of chunks that ends with [DONE].",
         "operationId": "createChatCompletion",
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema[ChatRequest]}}},
-        "responses": {"200": {"description": "The answer.", "headers": told, "content": answers}, **errors},
+        "responses": {"200": {"description": "The answer.", "headers": told, "content": answers}, **_errors(schema)},
+    }
+
+
+def _errors(schema: dict[type, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        status: {"description": about, "content": {"application/json": {"schema": schema[ErrorBody]}}}
+        for status, about in _ERRORS.items()
     }
 
 

@@ -3,19 +3,21 @@
 from typing import Any
 
 from pplx_gateway.protocols.openai.errors import ErrorBody
-from pplx_gateway.protocols.openai.files import MOST_LISTED, FileDeleted, FileInfo, FileList, UploadForm
+from pplx_gateway.protocols.openai.file_objects import FileDeleted, FileInfo, FileList
+from pplx_gateway.protocols.openai.files import MOST_LISTED, UploadForm
 
 TYPES = (FileInfo, FileList, FileDeleted, UploadForm)
 
 Schemas = dict[type, dict[str, Any]]
 
-_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-_LISTING = {
+FILE_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+_PARAMETERS = {
     "purpose": {"type": "string"},
     "order": {"type": "string", "enum": ["asc", "desc"], "default": "desc"},
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": MOST_LISTED},
     "after": {"type": "string", "description": "The id of the last file of the page before."},
 }
+LISTING = [{"name": name, "in": "query", "schema": kind} for name, kind in _PARAMETERS.items()]
 _ABSENT = "No such file of yours."
 
 
@@ -31,11 +33,10 @@ def paths(schema: Schemas) -> dict[str, Any]:
 
 
 def _list(schema: Schemas) -> dict[str, Any]:
-    parameters = [{"name": name, "in": "query", "schema": kind} for name, kind in _LISTING.items()]
     return {
         "summary": "List your uploaded files.",
         "operationId": "listFiles",
-        "parameters": parameters,
+        "parameters": LISTING,
         "responses": {"200": _json(schema[FileList], "Found."), "400": _error(schema, "A parameter is wrong.")},
     }
 
@@ -60,7 +61,7 @@ def _one(summary: str, operation: str, found: dict[str, Any], schema: Schemas) -
     return {
         "summary": summary,
         "operationId": operation,
-        "parameters": [_ID],
+        "parameters": [FILE_ID],
         "responses": {"200": _json(found, "Done."), "404": _error(schema, _ABSENT)},
     }
 
@@ -70,7 +71,7 @@ def _content(schema: Schemas) -> dict[str, Any]:
     return {
         "summary": "The bytes of a file.",
         "operationId": "downloadFile",
-        "parameters": [_ID],
+        "parameters": [FILE_ID],
         "responses": {"200": {"description": "The bytes.", "content": binary}, "404": _error(schema, _ABSENT)},
     }
 

@@ -11,13 +11,10 @@ from pplx_gateway.settings import Settings
 from pplx_gateway.web import headers
 from pplx_gateway.web.headers import RawHeaders
 from pplx_gateway.web.replies import send_error
+from pplx_gateway.web.reply_headers import EXPOSED
 
 logger = logging.getLogger("pplx_gateway")
 
-_EXPOSED = (
-    b"x-request-id, retry-after, x-should-retry, x-pplx-upstream, x-pplx-requested-model, x-pplx-dropped, "
-    b"x-pplx-warnings, x-pplx-failover"
-)
 _METHODS = b"GET, POST, DELETE, OPTIONS"
 _PREFLIGHT_SECONDS = b"600"
 
@@ -57,7 +54,7 @@ class Origins:
         if scope["method"] == "OPTIONS" and headers.first(scope, b"access-control-request-method"):
             await _preflight(scope, send, allowed)
             return
-        allowed.append((b"access-control-expose-headers", _EXPOSED))
+        allowed.append((b"access-control-expose-headers", EXPOSED))
 
         async def begin(message: Message) -> None:
             await send({**message, "headers": [*message.get("headers", ()), *allowed]})

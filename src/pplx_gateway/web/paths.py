@@ -11,12 +11,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 _SLASHES = re.compile(r"/{2,}")
 _VERSIONS = re.compile(r"^(?:/v1)+(?=/v1(?:/|$))")
 
-# OpenAI's paths under /v1, by their first segment. `/chat` alone is the page.
+# OpenAI's paths under /v1, by their first segment. `/chat/completions` without it is Perplexity's.
 _SEGMENTS = "models|embeddings|responses|files|decisions|completions|messages"
-_OPENAI = re.compile(rf"^/(?:(?:{_SEGMENTS})(?:/|$)|chat/completions$)")
+_OPENAI = re.compile(rf"^/(?:{_SEGMENTS})(?:/|$)")
 # What people paste as base although it is an endpoint, before what clients append to it.
-_ENDPOINT = r"(?:chat/completions|responses|models)"
-_PASTED = re.compile(rf"^(?:/v1)?/{_ENDPOINT}(?=/(?:v1/)?{_ENDPOINT}$)")
+_ENDPOINT = r"(?:chat/completions|responses|models|messages)"
+_PASTED = re.compile(rf"^(?P<version>/v1)?/{_ENDPOINT}(?=/(?P<whole>v1/)?{_ENDPOINT}$)")
 
 
 def normal(path: str) -> str:
@@ -25,7 +25,9 @@ def normal(path: str) -> str:
     if len(path) > 1:
         path = path.rstrip("/") or "/"
     path = _VERSIONS.sub("", path)
-    path = _PASTED.sub("", path)
+    if pasted := _PASTED.match(path):
+        version = pasted["version"] if pasted["whole"] is None else None
+        path = (version or "") + path[pasted.end() :]
     return f"/v1{path}" if _OPENAI.match(path) else path
 
 
