@@ -1,38 +1,67 @@
-"""The command line: `pplx-gateway serve | demo | emulator`.
+"""The command line: `pplx-gateway serve`, and all that a person does with a gateway from a shell.
 
-argparse, because a server's start waits for the command line's import: it takes 10 ms where richer libraries take 190.
+argparse, because everything waits for the command line's import, a server's start too: it takes 20 ms, where cyclopts
+takes 200 and typer 150. For the same reason each command is a module that only its own use imports, and rich is only
+imported to draw on a terminal.
 """
 
-import argparse
-import math
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import cast
 
-from pplx_gateway import __version__, collector
+from pplx_gateway import collector
+from pplx_gateway.commands.exits import CommandFailed, Exit, failed
+from pplx_gateway.commands.parser import build_parser
 from pplx_gateway.errors import GatewayError
-
-MOST_WORKERS = 64
-_COMMANDS = {
-    "serve": "run the gateway on the settings of the environment and .env",
-    "demo": "run the gateway on the built-in emulator: no account needed",
-    "emulator": "run the emulator of both upstreams alone",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a command. Exits with 2 and one line on stderr where a setting or an argument cannot be used."""
+    """Runs a command and exits with its code (exits.py). What fails is one line on stderr, and the way out another."""
     _hold_standard_descriptors()
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    sys.exit(int(_run(arguments)))
+
+
+def _run(arguments: Sequence[str] | None) -> Exit:
+    name = "pplx-gateway"
     try:
+        options = build_parser().parse_args(arguments)
+        name = f"pplx-gateway {options.command}"
+        if options.directory is not None:
+            os.chdir(options.directory)
         with collector.paused():
             command = import_module(f"pplx_gateway.commands.{options.command}")
-        command.run(options)
-    except (ValueError, OSError, GatewayError) as error:
-        print(f"pplx-gateway: {error}", file=sys.stderr)
-        sys.exit(2)
+        code = cast("Exit | None", command.run(options))
+        sys.stdout.flush()
+    except CommandFailed as failure:
+        return _told(name, failure)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return Exit.PIPE
+    except (ValueError, OSError) as error:
+        return _told("pplx-gateway", CommandFailed(str(error), Exit.USAGE))
+    except GatewayError as error:
+        return _told("pplx-gateway", failed(error))
+    return code or Exit.OK
+
+
+def _told(name: str, failure: CommandFailed) -> Exit:
+    lines = [f"{name}: {failure.message}", *([f"  {failure.cure}"] if failure.cure else [])]
+    with suppress(OSError):
+        sys.stdout.flush()
+        print("\n".join(lines), file=sys.stderr)
+    return failure.code
+
+
+def _let_go_of_stdout() -> None:
+    """Else Python complains at its end about what it could not write."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def _hold_standard_descriptors() -> None:
@@ -43,39 +72,3 @@ def _hold_standard_descriptors() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pplx-gateway", description="Your own Perplexity for the tools you use.")
-    parser.add_argument("--version", action="version", version=f"pplx-gateway {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, about in _COMMANDS.items():
-        command = commands.add_parser(name, help=about, description=about)
-        command.add_argument("--port", type=_port, help="port to listen on; 0 takes a free one")
-        if name == "serve":
-            command.add_argument("--host", help="address to listen on")
-            command.add_argument("--workers", type=_workers, default=1, help="processes that share the port (1)")
-        else:
-            command.add_argument("--clock-factor", type=_factor, default=1.0, help="speeds up pauses, for tests (1)")
-    return parser
-
-
-def _port(text: str) -> int:
-    return _between(text, 0, 65535)
-
-
-def _workers(text: str) -> int:
-    return _between(text, 1, MOST_WORKERS)
-
-
-def _between(text: str, least: int, most: int) -> int:
-    if not text.isdecimal() or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from {least} to {most}")
-    return int(text)
-
-
-def _factor(text: str) -> float:
-    factor = float(text)
-    if not 0 < factor < math.inf:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
-    return factor

@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> None:
     collector.settle()
     for line in (*loaded.notes, *startup_lines(settings)):
         logger.info(line)
+    if warning := environment.exposed():
+        logger.warning(warning)
     if options.workers > 1:
         _many(settings, options.workers)
     else:

@@ -1,0 +1,1 @@
+"""The checks of `pplx-gateway doctor`: each says what it found, and the cure."""

@@ -1,0 +1,85 @@
+"""`pplx-gateway usage`: what is left of the plan, and what was used and paid."""
+
+import argparse
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+from pplx_gateway.commands import running
+from pplx_gateway.commands.door import Door, Json, chosen, fetch, open_door
+from pplx_gateway.commands.exits import CommandFailed, Exit
+from pplx_gateway.commands.screen import document, line, table
+
+_NUMBERS = ("requests", "errors", "searches", "Pro searches", "tokens", "US dollars")
+
+
+def run(options: argparse.Namespace) -> Exit:
+    """Raises CommandFailed."""
+    return running.run(_usage(options))
+
+
+async def _usage(options: argparse.Namespace) -> Exit:
+    since = (datetime.now(UTC) - timedelta(days=options.days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    async with open_door(chosen(options.url, options.in_process)) as door:
+        health = (await fetch(door, "GET", "/health")).json
+        report = await _report(door, f"from={since}&group_by={quote(options.by)}")
+    if options.json:
+        document({"health": health, "usage": report})
+        return Exit.OK
+    _show_plan(health)
+    _show_budget(report.get("budget"))
+    _show_rows(report, options.days)
+    return Exit.OK
+
+
+async def _report(door: Door, query: str) -> Json:
+    """Everybody's for the owner; for a caller its own."""
+    try:
+        return (await fetch(door, "GET", f"/admin/usage?{query}")).json
+    except CommandFailed as failure:
+        if failure.code is not Exit.CREDENTIAL:
+            raise
+    return (await fetch(door, "GET", f"/v1/usage?{query}")).json
+
+
+def _show_plan(health: Json) -> None:
+    session = health.get("session")
+    if session:
+        plan = session.get("account_type") or "not known"
+        line(f"Session: {session['state']}; plan: {plan}", "bold")
+        line(f"  Pro searches left: {_known(health.get('remaining_pro'))}")
+        line(f"  Research left: {_known(health.get('remaining_research'))}")
+    elif "session" in health:
+        line("Session: none is set up (pplx-gateway login)", "bold")
+
+
+def _show_budget(budget: Json | None) -> None:
+    if budget:
+        for name, spent, most in (
+            ("today", budget["spent_today"], budget["cost_per_day"]),
+            ("this month", budget["spent_this_month"], budget["cost_per_month"]),
+        ):
+            line(f"Spent {name}: ${spent}" + ("" if most is None else f" of ${most}"))
+
+
+def _show_rows(report: Json, days: int) -> None:
+    line(f"\nThe last {days} days, by {', '.join(report['group_by']) or 'nothing'}:")
+    by = report["group_by"]
+    rows = [[*(_name(row, name) for name in by), *_sums(row["sums"])] for row in report["rows"]]
+    total = [*["all" if not place else "" for place, _ in enumerate(by)], *_sums(report["total"])]
+    table((*by, *_NUMBERS), [*rows, total], right=_NUMBERS)
+    if unknown := report["total"]["unknown_costs"]:
+        line(f"Of {unknown} paid requests nobody has told what they cost.")
+
+
+def _name(row: Json, name: str) -> str:
+    shown = row["by"].get(name)
+    return str(row.get("caller_name") or shown or "-") if name == "caller" else str(shown or "-")
+
+
+def _sums(sums: Json) -> list[object]:
+    tokens = sums["input_tokens"] + sums["output_tokens"]
+    return [sums["requests"], sums["errors"], sums["searches"], sums["pro_searches"], tokens, sums["cost"]]
+
+
+def _known(value: object) -> str:
+    return "not known" if value is None else str(value)
