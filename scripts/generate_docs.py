@@ -7,15 +7,29 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
 
+import pplx_gateway
 from pplx_gateway.catalogue import Catalogue, Model
+from pplx_gateway.commands.exits import exits_markdown
+from pplx_gateway.commands.parser import commands_markdown
 from pplx_gateway.environment import env_example, settings_table_markdown
 from pplx_gateway.errors import GatewayError, InternalError
-from pplx_gateway.protocols.openai import fields as chat_fields
+from pplx_gateway.protocols.anthropic.fields import MESSAGES_FIELDS, lenient
+from pplx_gateway.protocols.anthropic.names import built_in as anthropic_rows
+from pplx_gateway.protocols.openai.chat_fields import CHAT_FIELDS
+from pplx_gateway.protocols.openai.fields import COMMON, IDLE_SEARCH, SEARCH, Fields, Supports, markdown
+from pplx_gateway.protocols.openai.responses.fields import RESPONSES_FIELDS
+from pplx_gateway.protocols.perplexity.sonar.fields import OURS, SONAR_FIELDS
+from pplx_gateway.protocols.perplexity.sonar.models import UPSTREAMS
+from pplx_gateway.protocols.perplexity.sonar.models import built_in as sonar_table
 from pplx_gateway.upstreams.api.support import support as api_support
 from pplx_gateway.upstreams.session.support import support_of as session_support
 
+_EMULATOR = f"{pplx_gateway.__name__}.emulator"
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -38,22 +52,72 @@ def _route(model: Model) -> str:
 
 
 def fields() -> str:
-    """Field by upstream; on the api a model and a level differ."""
+    """What both protocols take."""
+    return markdown([(field.name, field.feature) for field in COMMON], _supports())
+
+
+def chat_fields() -> str:
+    return _own(CHAT_FIELDS)
+
+
+def responses_fields() -> str:
+    return _own(RESPONSES_FIELDS)
+
+
+def sonar_fields() -> str:
+    supports = _supports()
+    emulated = [f"| `{name}` | {' | '.join(['emulated'] * len(supports))} |" for name in OURS]
+    return markdown([(field.name, field.feature) for field in SONAR_FIELDS.fields], supports) + "\n".join(emulated)
+
+
+def sonar_models() -> str:
+    lines = [f"| name | {' | '.join(UPSTREAMS)} |", "| --- |" + " --- |" * len(UPSTREAMS)]
+    for name, row in sonar_table().items():
+        lines.append(f"| `{name}` | {' | '.join(f'`{row[upstream]}`' for upstream in UPSTREAMS)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _own(table: Fields[Any]) -> str:
+    """What one protocol takes alone."""
+    own = [(field.name, field.feature) for field in table.fields if field not in COMMON]
+    return markdown([*own, *table.elsewhere], _supports())
+
+
+def _supports() -> Supports:
+    """On the api a model and a level differ."""
     catalogue = Catalogue.built_in()
     examples = {
         "session": (session_support, "session", "gpt"),
         "api, a model": (api_support, "api", "sonar"),
         "api, a level": (api_support, "api", "fast"),
     }
-    supports = {
+    return {
         title: support(model)
         for title, (support, upstream, name) in examples.items()
         if (model := catalogue.find(upstream, name))
     }
-    return chat_fields.markdown(supports)
+
+
+def anthropic_fields() -> str:
+    """With bounds as that protocol has them: left out and told, never refused."""
+    supports = {title: lenient(support) for title, support in _supports().items()}
+    own = [(field.name, field.feature) for field in MESSAGES_FIELDS.fields if field not in (*SEARCH, *IDLE_SEARCH)]
+    return markdown([*own, *MESSAGES_FIELDS.elsewhere], supports)
+
+
+def anthropic_models() -> str:
+    lines = ["| name | session | api |", "| --- | --- | --- |"]
+    for row in anthropic_rows():
+        names = ", ".join(f"`{name}`" for name in row.names)
+        lines.append(f"| {names} | `{row.session}` | `{row.api}` |")
+    return "\n".join(lines) + "\n"
 
 
 def errors() -> str:
+    """All of the tree, also the leaves that stand beside what raises them."""
+    for module in walk_packages(pplx_gateway.__path__, f"{pplx_gateway.__name__}."):
+        if not module.name.startswith(_EMULATOR):
+            import_module(module.name)
     rows: dict[str, tuple[int, str, str, str]] = {}
     for kind in _descendants(GatewayError):
         if "code" not in vars(kind) and kind is not InternalError:
@@ -75,7 +139,15 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "settings": settings_table_markdown,
     "models": models,
     "fields": fields,
+    "chatfields": chat_fields,
+    "responsesfields": responses_fields,
+    "sonarfields": sonar_fields,
+    "sonarmodels": sonar_models,
+    "anthropicfields": anthropic_fields,
+    "anthropicmodels": anthropic_models,
     "errors": errors,
+    "exits": exits_markdown,
+    "commands": commands_markdown,
 }
 
 

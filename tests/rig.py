@@ -8,12 +8,13 @@ import contextlib
 import io
 import json
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import msgspec
+from starlette.types import ASGIApp
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.emulator.server import EmulatorServer
@@ -290,9 +291,15 @@ def check_error(body: Any) -> None:
 
 @contextlib.asynccontextmanager
 async def running(
-    folder: Path, *, order: Sequence[str] = ("session", "api"), factor: float = 1.0, **settings: Any
+    folder: Path,
+    *,
+    order: Sequence[str] = ("session", "api"),
+    factor: float = 1.0,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+    **settings: Any,
 ) -> AsyncGenerator[Rig, None]:
-    """Gateway and emulator with credentials for the upstreams in `order`; the rest of the settings as given."""
+    """Gateway and emulator with credentials for the upstreams in `order`; the rest of the settings as given. `around`
+    may put something between the gateway and its callers."""
     clock = Clock(factor)
     log = io.StringIO()
     handler = logging.StreamHandler(log)
@@ -316,7 +323,7 @@ async def running(
                 **settings,
             }
             gateway = await open_gateway(Settings(**chosen), clock)
-            async with serve(create_app(gateway)) as url:
+            async with serve(around(create_app(gateway))) as url:
                 rig = Rig(emulator, url, log)
                 yield rig
                 await rig.close()

@@ -136,14 +136,14 @@ def held_answer() -> dict[str, object]:
 async def test_serve_reads_env_files_and_tells_what_is_of_no_effect(tmp_path: Path) -> None:
     async with program("emulator", folder=tmp_path) as emulator:
         lines = [f"{name}={value}" for name, value in keys(emulator.url).items()]
-        (tmp_path / ".env").write_text("\n".join([*lines, "PPLX_STORE_DAYS=3"]))
+        (tmp_path / ".env").write_text("\n".join([*lines, "USER_AGENT=mine"]))
         async with program("serve", "--port", "0", folder=tmp_path) as gateway:
             answer = await asyncio.to_thread(ask, gateway.url, model="sonar")
             assert answer["object"] == "chat.completion"
             _, err = await gateway.stop(signal.SIGINT)
         await emulator.stop()
     messages = [json.loads(line)["message"] for line in err.splitlines() if line.startswith("{")]
-    assert any("PPLX_STORE_DAYS" in message for message in messages)
+    assert any("USER_AGENT" in message for message in messages)
     assert any(emulator.url in message for message in messages)
 
 

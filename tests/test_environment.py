@@ -65,6 +65,8 @@ def test_yes_and_no_have_several_words(word: str, truth: bool) -> None:
         {"PPLX_API_URL": "http://api.example"},
         {"PPLX_SESSION_URL": "ftp://127.0.0.1"},
         {"PPLX_CLOCK_FACTOR": "2"},
+        {"PPLX_STORE_BYTES": "1000"},
+        {"PPLX_STORE_DAYS": "-1"},
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(given: dict[str, str]) -> None:
@@ -78,7 +80,7 @@ def test_an_open_address_needs_a_key_or_leave() -> None:
 
 
 def test_a_setting_without_effect_yet_is_told() -> None:
-    assert any("PPLX_STORE_DAYS" in note for note in load({"PPLX_STORE_DAYS": "3"}, None).notes)
+    assert any("USER_AGENT" in note for note in load({"USER_AGENT": "mine"}, None).notes)
 
 
 def test_every_setting_has_a_row_and_a_line_in_the_example() -> None:

@@ -14,9 +14,11 @@ FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
 class Started(msgspec.Struct, frozen=True):
-    """The upstream took the question. `run_id` is its own id, where it has one; nothing of this is shown to callers."""
+    """The upstream took the question. `run_id` is its own id, where it has one; `key_name` the owner's key that pays,
+    where there are keys. Nothing of this is shown to callers. A run whose id comes late is told of once more."""
 
     run_id: str | None = None
+    key_name: str | None = None
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
@@ -95,6 +97,10 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     currency: str = "USD"
 
 
+CHARACTERS_A_TOKEN = 4
+"""The usual rule of thumb, where nobody counts tokens for us."""
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and searches. `estimated` = counted by us from characters, because the upstream says nothing."""
 
@@ -148,6 +154,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
     `served_model` is what answered, in the upstream's words; `substituted_by` is set if that is not what was asked.
     `needs_input` = the upstream asks back before it goes on. `continuation` is opaque to all but its upstream.
+    `stopped_by` is the stop string at which the gateway cut the answer.
     `remaining_pro`: searches left of the owner's plan, None = not known; `took_pro` = this answer took one of them.
     """
 
@@ -159,6 +166,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     continuation: object | None = None
     remaining_pro: int | None = None
     took_pro: bool = False
+    stopped_by: str | None = None
 
 
 AnswerEvent = (

@@ -1,6 +1,7 @@
 """`uvicorn pplx_gateway.asgi:app`: the gateway on the settings of the environment, opened when the server starts."""
 
 import logging
+from multiprocessing import parent_process
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -58,6 +59,8 @@ def _from_environment() -> Settings:
     collector.settle()
     for note in loaded.notes:
         logger.info(note)
+    if parent_process() is None and (warning := environment.exposed()):  # else the parent has told it
+        logger.warning(warning)
     return loaded.settings
 
 

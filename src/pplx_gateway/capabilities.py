@@ -18,7 +18,7 @@ class Support(Enum):
     HONOURED = "honoured"  # passed on
     EMULATED = "emulated"  # done by the gateway itself
     HINT = "dropped"  # left out and told; the answer means the same without it
-    PROMPTED = "by prompt"  # asked for in words: refused, or tried where the policy drops, since nothing is guaranteed
+    PROMPTED = "by prompt"  # asked for in words, since nothing is guaranteed: refused unless `prompting` (see settle)
     REFUSED = "refused"  # the answer would mean something else: 400, or dropped where the policy says so
 
 
@@ -38,8 +38,10 @@ class Feature(StrEnum):
     AUDIO = "audio"
     JSON_OBJECT = "json_object"
     JSON_SCHEMA = "json_schema"
+    STRICT_SCHEMA = "strict_schema"  # the answer must fit the schema, not only try to
     REGEX_FORMAT = "regex"
     FUNCTIONS = "functions"
+    MAX_TOOL_CALLS = "max_tool_calls"
     EFFORT = "effort"
     IMAGES_IN = "image_input"
     FILES_IN = "file_input"
@@ -64,6 +66,7 @@ class Feature(StrEnum):
     PROMPT_CACHE_KEY = "prompt_cache_key"
     TRUNCATION = "truncation"
     PREFILL = "prefill"  # a last turn by the assistant
+    STORED_CONTEXT = "stored_context"  # threads and files that Perplexity kept for Sonar
 
 
 class Use(NamedTuple):
@@ -80,13 +83,24 @@ class Settlement(NamedTuple):
     without: frozenset[Feature]
 
 
-def settle(uses: Iterable[Use], support: Mapping[Feature, Support], policy: Policy, upstream: str) -> Settlement:
-    """Raises UnsupportedParameter for the first use that is refused. A feature that the table lacks is refused."""
+def settle(
+    uses: Iterable[Use],
+    support: Mapping[Feature, Support],
+    policy: Policy,
+    upstream: str,
+    *,
+    prompting: bool = False,
+) -> Settlement:
+    """`prompting`: the protocol takes a feature that is only asked for in words (Responses does, chat only by policy).
+
+    Raises UnsupportedParameter for the first use that is refused. A feature that the table lacks is refused.
+    """
+    refused = (Support.REFUSED,) if prompting else (Support.REFUSED, Support.PROMPTED)
     dropped: list[str] = []
     without: set[Feature] = set()
     for param, feature in uses:
         verdict = support.get(feature, Support.REFUSED)
-        if verdict in (Support.REFUSED, Support.PROMPTED) and policy == "reject":
+        if verdict in refused and policy == "reject":
             raise UnsupportedParameter(refusal(param, upstream, feature), param=param)
         if verdict in (Support.REFUSED, Support.HINT):
             dropped.append(param)
@@ -103,7 +117,11 @@ def refusal(param: str, upstream: str, feature: Feature | None = None) -> str:
 
 
 _SEND_IT = "Send the file itself as a data URL or by the id of an uploaded file"
-_INSTEAD = {Feature.IMAGE_ADDRESSES: _SEND_IT, Feature.FILE_ADDRESSES: _SEND_IT}
+_INSTEAD = {
+    Feature.IMAGE_ADDRESSES: _SEND_IT,
+    Feature.FILE_ADDRESSES: _SEND_IT,
+    Feature.PREFILL: "It ends with what the assistant said: end with a message of the user",
+}
 
 
 def used_features(question: Question) -> frozenset[Feature]:
@@ -135,7 +153,9 @@ _USED: dict[Feature, Callable[[Question], object]] = {
     Feature.STOP: lambda q: q.sampling.stop,
     Feature.JSON_OBJECT: lambda q: isinstance(q.format, JsonObjectFormat),
     Feature.JSON_SCHEMA: lambda q: isinstance(q.format, JsonSchemaFormat),
+    Feature.STRICT_SCHEMA: lambda q: isinstance(q.format, JsonSchemaFormat) and q.format.strict,
     Feature.FUNCTIONS: lambda q: q.functions or not all(isinstance(turn, Message) for turn in q.turns),
+    Feature.MAX_TOOL_CALLS: lambda q: q.max_tool_calls is not None,
     Feature.IMAGES_IN: lambda q: _has(q, ImagePart),
     Feature.FILES_IN: lambda q: _has(q, FilePart),
     Feature.IMAGE_ADDRESSES: lambda q: any(by_address(p) for p in _parts(q) if isinstance(p, ImagePart)),

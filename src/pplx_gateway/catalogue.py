@@ -109,6 +109,15 @@ class Catalogue:
         """True if the list itself has the id; patterns do not count."""
         return (upstream, model_id) in self._models
 
+    def answered(self, served_by: Model, name: str | None) -> str:
+        """The id of what answered as `name`: ours where one is known, else the upstream's word."""
+        if name is None or name in _names(served_by):
+            return served_by.id
+        if found := self.find(served_by.upstream, name):
+            return found.id
+        ours = (model.id for model in self if model.upstream == served_by.upstream and name in _names(model))
+        return next(ours, name)
+
     def retired(self, model_id: str) -> str | None:
         """The id to use instead, if `model_id` was alive once."""
         return next((use for pattern, use in self._retired if pattern.fullmatch(model_id)), None)
@@ -121,6 +130,12 @@ class Catalogue:
         near = difflib.get_close_matches(model_id, ids, n=3, cutoff=0.4) or ["auto", "sonar", "sonar-pro"]
         names = ", ".join(f"'{name}'" for name in near if name in ids) or "GET /v1/models for the list"
         return ModelNotFound(f"The model '{model_id}' does not exist. Nearest: {names}.", param="model")
+
+
+def _names(model: Model) -> tuple[str | None, ...]:
+    if model.session:
+        return (model.session.upstream_id, model.session.thinking_id)
+    return (model.agent.model, model.id) if model.agent else ()
 
 
 _PROVIDER_MODEL = re.compile(r"(?!(?:session|api)/)[a-z0-9][a-z0-9-]{0,63}/[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")

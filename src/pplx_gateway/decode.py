@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from pplx_gateway.errors import InvalidJson, InvalidRequest
+from pplx_gateway.unknown import unknown_paths
 
 T = TypeVar("T")
 
@@ -42,17 +43,25 @@ def decode(body: bytes, type_: type[T]) -> T:
     return value
 
 
+def convert(value: object, type_: type[T], at: str) -> T:
+    """A part of a decoded body, which stands at the path `at`. Raises InvalidRequest as `decode` does."""
+    try:
+        return msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        raise misfit(error, at) from None
+
+
 def unknown_keys(body: bytes, type_: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The top-level keys of a body (one that `decode` accepted) that `type_` does not know, in the body's order."""
-    keys = _raw_object.decode(_utf8(body))
-    return tuple(key for key in keys if key not in _known_keys(type_))
+    """The paths of keys in a body (one that `decode` accepted) that `type_` does not know, in the body's order."""
+    return tuple(unknown_paths(_raw_object.decode(_utf8(body)), type_))
 
 
-def misfit(error: msgspec.ValidationError) -> InvalidRequest:
+def misfit(error: msgspec.ValidationError, at: str = "") -> InvalidRequest:
     """msgspec's message as an InvalidRequest; `param` is None where the body as a whole is of the wrong type."""
     message = str(error)
     found = _PATH.match(message)
-    reason, path = (found["reason"], found["path"].lstrip(".")) if found else (message, "")
+    reason, path = (found["reason"], found["path"]) if found else (message, "")
+    path = f"{at}{path}".lstrip(".")
     missing = _MISSING.match(reason)
     if missing:
         path = f"{path}.{missing['field']}".lstrip(".")
@@ -65,11 +74,6 @@ def misfit(error: msgspec.ValidationError) -> InvalidRequest:
 @cache
 def _decoder(type_: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(cast(type[Any], type_))
-
-
-@cache
-def _known_keys(type_: type[msgspec.Struct]) -> frozenset[str]:
-    return frozenset(field.encode_name for field in msgspec.structs.fields(type_))
 
 
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])

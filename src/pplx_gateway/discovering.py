@@ -44,6 +44,11 @@ class Discovery(Protocol):
         ...
 
     @property
+    def under_way(self) -> Report | None:
+        """What the run that goes on now, here or in another worker, has found so far; None = none goes on."""
+        ...
+
+    @property
     def due_at(self) -> float | None:
         """When the next run begins by itself, epoch seconds; None = not known, or never."""
         ...

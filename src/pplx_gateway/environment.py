@@ -7,6 +7,7 @@ placeholder value counts as unset. Every secret may also come from a file: `NAME
 import ipaddress
 import math
 import os
+import stat
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -17,10 +18,11 @@ from urllib.parse import urlsplit
 import msgspec
 from dotenv import dotenv_values
 
-from pplx_gateway.settings import Env, Secret, Settings, SettingsError, Upstreams, Words
+from pplx_gateway.settings import LEAST_STORE_BYTES, Env, Secret, Settings, SettingsError, Upstreams, Words
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PRIVATE_DOMAINS = (".internal", ".local", ".localhost", ".lan", ".home.arpa", ".test")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _PLACEHOLDERS = ("your_", "your-", "change_me", "changeme", "<", "xxx", "paste_", "paste-", "replace_", "replace-")
 
 
@@ -56,15 +58,30 @@ class Loaded(NamedTuple):
 
 def load(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> Loaded:
     """Reads, converts and checks. Raises SettingsError."""
-    given = {**_dotenv(dotenv), **{k: v for k, v in (os.environ if environ is None else environ).items() if v.strip()}}
+    given = variables(environ, dotenv)
     notes: list[str] = []
     values: dict[str, Any] = {}
     for row in settings_table():
-        if (value := _read(row, given, notes)) is not None:
+        if (value := value_of(row, given, notes)) is not None:
             values[row.field] = value
     settings = Settings(**values)
     check(settings)
     return Loaded(settings, tuple(notes))
+
+
+def variables(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> Mapping[str, str]:
+    """Both sources together, without blank values."""
+    return {**_dotenv(dotenv), **{k: v for k, v in (os.environ if environ is None else environ).items() if v.strip()}}
+
+
+def exposed(dotenv: Path = Path(".env")) -> str | None:
+    """What to tell the owner if `dotenv` holds secrets and others may read it; None if all is well. Windows tells such
+    rights otherwise."""
+    given = {name for name, value in _dotenv(dotenv).items() if not value.lower().startswith(_PLACEHOLDERS)}
+    secrets = [row.env.name for row in settings_table() if row.secret and row.env.name in given]
+    if not secrets or os.name == "nt" or not dotenv.stat().st_mode & _OTHERS:
+        return None
+    return f"{dotenv.resolve()} holds secrets ({', '.join(secrets)}), and others may read it: chmod 600 {dotenv}"
 
 
 def check(settings: Settings) -> None:
@@ -111,7 +128,15 @@ def _private(url: str) -> bool:
 
 # For these 0 has a meaning of its own: off, free, none.
 _MAY_BE_ZERO = frozenset(
-    {"port", "total_timeout_seconds", "probe_interval_hours", "probes_per_day", "store_days", "ntfy_cooldown_secs"}
+    {
+        "port",
+        "total_timeout_seconds",
+        "probe_interval_hours",
+        "probes_per_day",
+        "store_days",
+        "ledger_days",
+        "ntfy_cooldown_secs",
+    }
 )
 
 
@@ -123,6 +148,10 @@ def _check_numbers(settings: Settings) -> None:
         zero_fits = row.field in _MAY_BE_ZERO
         if not math.isfinite(value) or value < 0 or (value == 0 and not zero_fits):
             raise SettingsError(f"{row.env.name} must be {'0 or more' if zero_fits else 'above 0'}.")
+    if settings.store_bytes < LEAST_STORE_BYTES:
+        raise SettingsError(f"PPLX_STORE_BYTES must be at least {LEAST_STORE_BYTES} (16 MiB).")
+    if not settings.router_medium_from <= settings.router_complex_from <= 1:
+        raise SettingsError("PPLX_ROUTER_MEDIUM_FROM must be at most PPLX_ROUTER_COMPLEX_FROM, and that at most 1.")
     if settings.port > 65535:
         raise SettingsError("PPLX_PROXY_PORT must be at most 65535.")
 
@@ -134,7 +163,8 @@ def _dotenv(path: Path | None) -> dict[str, str]:
     return {key: value for key, value in dotenv_values(path, interpolate=False).items() if value}
 
 
-def _read(row: Setting, given: Mapping[str, str], notes: list[str]) -> object | None:
+def value_of(row: Setting, given: Mapping[str, str], notes: list[str]) -> object | None:
+    """None where none is given; `notes` gets lines about it. Raises SettingsError."""
     name = row.env.name
     text = given.get(name, "").strip()
     if text and text.lower().startswith(_PLACEHOLDERS):
@@ -221,7 +251,7 @@ def settings_table_markdown() -> str:
 def env_example() -> str:
     """`.env.example`: every setting with its default, commented out."""
     blocks = [
-        f"# {row.env.about}{_later(row)} Takes: {kind_of(row)}.\n#{row.env.name}={_plain(row.default)}\n"
+        f"# {row.env.about}{_later(row)} Takes: {kind_of(row)}.\n#{row.env.name}={plain(row.default)}\n"
         for row in settings_table()
     ]
     head = "# Copy to .env and fill in what you need. A blank value counts as unset.\n"
@@ -233,11 +263,12 @@ def _later(row: Setting) -> str:
 
 
 def _default(row: Setting) -> str:
-    text = _plain(row.default)
+    text = plain(row.default)
     return f"`{text}`" if text else "unset"
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """As it would be written into `.env`."""
     match value:
         case None:
             return ""

@@ -7,6 +7,7 @@ GatewayError
 │   │   ├── UnsupportedParameter      400 unsupported_parameter
 │   │   ├── UnsupportedOperation      400 unsupported_operation
 │   │   ├── PreviousResponseNotFound  400 previous_response_not_found
+│   │   ├── ConversationTooLong       400 (more than the upstream takes)
 │   │   └── CookieRefused             400 cookie_refused (the owner gave a session cookie that is dead)
 │   ├── AuthenticationFailed          401 invalid_api_key
 │   ├── Forbidden                     403 (host, origin)
@@ -15,6 +16,7 @@ GatewayError
 │   │   ├── ModelNotFound             404 model_not_found
 │   │   └── FileNotFound              404 file_not_found
 │   ├── MethodNotAllowed              405
+│   ├── Conflict                      409 conflict (something was changed in the meantime)
 │   ├── RequestTimeout                408 (a body that never ends; the connection closes, so no client repeats it)
 │   ├── TooLarge                      413
 │   │   └── StorageFull               413 file_storage_full (all the room for uploaded files is taken)
@@ -44,7 +46,7 @@ class GatewayError(Exception):
     """`message` is safe to show: one line, no HTML, no secrets, no prompt text.
 
     `retry`: True = a repeat may help, False = clients must not repeat (`x-should-retry: false`), None = nothing said.
-    `retry_after`: seconds, or None.
+    `retry_after`: seconds, or None. `upstream_status` is what the upstream answered, where it was that which failed.
     """
 
     status: ClassVar[int] = 500
@@ -53,10 +55,12 @@ class GatewayError(Exception):
     retry: ClassVar[bool | None] = None
 
     def __init__(self, message: str, *, param: str | None = None, retry_after: float | None = None) -> None:
+        message = one_line(message)
         super().__init__(message)
         self.message = message
         self.param = param
         self.retry_after = retry_after
+        self.upstream_status: int | None = None
 
 
 class RequestError(GatewayError):
@@ -83,6 +87,10 @@ class UnsupportedOperation(InvalidRequest):
 
 class PreviousResponseNotFound(InvalidRequest):
     code = "previous_response_not_found"
+
+
+class ConversationTooLong(InvalidRequest):
+    pass
 
 
 class CookieRefused(InvalidRequest):
@@ -123,6 +131,12 @@ class FileNotFound(NotFound):
 class MethodNotAllowed(RequestError):
     status = 405
     code = "method_not_allowed"
+
+
+class Conflict(RequestError):
+    status = 409
+    code = "conflict"
+    retry = False
 
 
 class RequestTimeout(RequestError):
@@ -168,8 +182,6 @@ class RateLimited(LimitError):
 
 
 class UpstreamError(GatewayError):
-    """`upstream_status` is what the upstream answered, where it did."""
-
     status = 502
     code = "upstream_error"
     retry = True
@@ -234,3 +246,9 @@ class StoreUnavailable(GatewayError):
 
 class InternalError(GatewayError):
     pass
+
+
+def one_line(text: str) -> str:
+    """What a caller or an upstream wrote may be repeated in a message; its line ends and signs that cannot be seen are
+    blanks there."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

@@ -14,6 +14,10 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Recency = Literal["hour", "day", "week", "month", "year"]
 
 
+TURNS = "turns"
+"""The `param` of an upstream's error about the conversation. Each protocol puts its own field's name there."""
+
+
 class TextPart(msgspec.Struct, frozen=True, tag="text"):
     text: str
 
@@ -77,18 +81,18 @@ class FunctionTool(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool | None = None
 
 
-class NamedFunction(msgspec.Struct, frozen=True):
+class NamedFunction(msgspec.Struct, frozen=True, tag="function"):
     name: str
 
 
 ToolChoice = Literal["auto", "none", "required"] | NamedFunction
 
 
-class JsonObjectFormat(msgspec.Struct, frozen=True):
+class JsonObjectFormat(msgspec.Struct, frozen=True, tag="json_object"):
     """Any JSON object."""
 
 
-class JsonSchemaFormat(msgspec.Struct, frozen=True, kw_only=True):
+class JsonSchemaFormat(msgspec.Struct, frozen=True, kw_only=True, tag="json_schema"):
     name: str
     schema: dict[str, object]
     strict: bool | None = None
@@ -111,7 +115,8 @@ class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """How to search. Every field None or empty = the target's own default.
 
-    `enabled=False` asks for no search; `domains` is an allow list or, with leading `-`, a deny list, never both.
+    `enabled=False` asks for no search, True for one even where the model would rather not; `domains` is an allow list
+    or, with leading `-`, a deny list, never both.
     """
 
     enabled: bool | None = None
@@ -143,9 +148,12 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One request, in nobody's dialect.
 
-    `turns` is never empty. `thinking` asks for visible reasoning; `effort` is how much. `model` is what the caller
-    wrote; which target serves it is routing's affair. `streamed` = the caller reads while it comes; else only the whole
-    answer counts, and an upstream may wait for its final text.
+    `turns` is never empty where a question is asked; one that is kept beside its run (operations.py) goes without, and
+    comes back from JSON as it was. `thinking` asks for visible reasoning; `effort` is how much. `model` is what the
+    caller wrote; which target serves it is routing's affair. `streamed` = the caller reads while it comes; else only
+    the whole answer counts, and an upstream may wait for its final text. `background` = the upstream runs it so that it
+    outlives the connection, where it can: whoever stops reading detaches and cancels nothing. `key_name` pins one of
+    the owner's keys, where the upstream has several.
     """
 
     model: str
@@ -156,6 +164,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[FunctionTool, ...] = ()
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool | None = None
+    max_tool_calls: int | None = None
     format: OutputFormat | None = None
     sampling: Sampling = Sampling()
     metadata: dict[str, str] | None = None
@@ -164,6 +173,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     truncation: Literal["auto", "disabled"] | None = None
     citation_marks: Literal["strip", "keep", "link"] | None = None
     source_list: Literal["off", "append"] | None = None
+    background: bool = False
+    key_name: str | None = None
 
     @property
     def thinking(self) -> bool:

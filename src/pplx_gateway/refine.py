@@ -153,8 +153,12 @@ class Refinery:
             self._let_out(Split("", appendix), None, out)
         if found:
             out.append(Citations(found))
-        cut = self._stop.hit and event.reason == "length"
-        out.append(msgspec.structs.replace(event, reason="stop") if cut else event)
+        out.append(self._stopped(event) if self._stop.hit else event)
+
+    def _stopped(self, event: Finished) -> Finished:
+        if event.reason not in ("stop", "length"):
+            return event
+        return msgspec.structs.replace(event, reason="stop", stopped_by=self._stop.found)
 
     def _annotations(self) -> tuple[Annotation, ...]:
         if self._json:

@@ -1,10 +1,11 @@
 """Model id to targets: who answers, in which order, and what may fail over to whom."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from pplx_gateway.catalogue import Catalogue, Model
 from pplx_gateway.errors import InvalidRequest, ModelNotAllowed, ModelNotFound, UpstreamAuth
+from pplx_gateway.tiers import Tiers
 
 MAX_ID_LENGTH = 200
 _TIERS = ("free", "pro", "max")
@@ -12,10 +13,17 @@ _VARIABLES = {"session": "PPLX_COOKIE", "api": "PERPLEXITY_API_KEY"}
 
 
 class Route(NamedTuple):
-    """`requested` as the caller wrote it; `targets` in the order in which they are tried, never empty."""
+    """`requested` as the caller wrote it; `targets` in the order in which they are tried, never empty. `tiers`: which
+    of them it will be depends on how hard the question is (complexity.py)."""
 
     requested: str
     targets: tuple[Model, ...]
+    tiers: Tiers | None = None
+
+    def within(self, allowed: Callable[[Model], bool]) -> "Route":
+        """Those targets alone that are allowed, which may be none."""
+        tiers = None if self.tiers is None else self.tiers.within(allowed)
+        return Route(self.requested, tuple(filter(allowed, self.targets)), tiers)
 
 
 class Router:
@@ -31,6 +39,10 @@ class Router:
         self._spending = spending
         # The default is a session model; where there is no session, sonar stands in for it.
         self._default = default_model if "session" in order or self._known_to_api(default_model) else "sonar"
+
+    @property
+    def order(self) -> Sequence[str]:
+        return self._order
 
     def resolve(self, model_id: str | None) -> Route:
         """Raises ModelNotFound, ModelNotAllowed (tier too low) or UpstreamAuth (no upstream is set up)."""
@@ -99,3 +111,16 @@ class Router:
         """Where the session could answer, the api does only if the owner allows spending."""
         free = [model for model in models if model.upstream == "session"]
         return models if self._spending or not free else free
+
+
+NO_MODEL = "perplexity/preset"
+"""The id that stands for none: the level rules, and with it the effort that the question names."""
+_LEVELS = {"none": "fast", "minimal": "fast"}
+
+
+def levelled(route: Route, effort: str | None, catalogue: Catalogue) -> Route:
+    """The route with a level in the place of NO_MODEL."""
+    if effort is None or all(model.id != NO_MODEL for model in route.targets):
+        return route
+    level = catalogue.find("api", _LEVELS.get(effort, effort))
+    return route._replace(targets=tuple(level if level and m.id == NO_MODEL else m for m in route.targets))

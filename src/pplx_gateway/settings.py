@@ -36,6 +36,9 @@ class Env(NamedTuple):
     later: bool = False
 
 
+# A request with its images takes up to half of this.
+LEAST_STORE_BYTES = 16 << 20
+
 Upstreams = tuple[Literal["session", "api"], ...]
 Words = tuple[str, ...]
 
@@ -121,6 +124,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # the api upstream
     perplexity_api_key: Annotated[Secret | None, Env("PERPLEXITY_API_KEY", "Your key for api.perplexity.ai.")] = None
+    config: Annotated[
+        str,
+        Env("PPLX_CONFIG", "File with several keys for the api upstream. Unset: `config.json` in the data folder."),
+    ] = ""
     api_url: Annotated[str, Env("PPLX_API_URL", "Where the api upstream is; https or loopback.")] = (
         "https://api.perplexity.ai"
     )
@@ -133,6 +140,45 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         bool, Env("PPLX_ALLOW_SPENDING", "Let a model that the session knows too be answered by the paid api.")
     ] = False
     default_model: Annotated[str, Env("DEFAULT_MODEL", "Answers where a request names no model.")] = "gpt"
+
+    sonar_models: Annotated[
+        Words,
+        Env(
+            "PPLX_SONAR_MODELS",
+            "What answers to Sonar's names on Perplexity's own paths, such as `sonar-pro=api/medium`; see sonar.md.",
+        ),
+    ] = ()
+
+    anthropic_models: Annotated[
+        Words,
+        Env(
+            "PPLX_ANTHROPIC_MODELS",
+            "What answers to Anthropic's names, such as `claude-opus-*=api/medium`; see anthropic.md.",
+        ),
+    ] = ()
+
+    # the model "router"
+    router_simple: Annotated[
+        Words,
+        Env("PPLX_ROUTER_SIMPLE", "Models for simple questions to the model `router`; the first that can answers."),
+    ] = ("auto", "fast")
+    router_medium: Annotated[
+        Words, Env("PPLX_ROUTER_MEDIUM", "The same for medium ones. `gpt:low` is the model gpt with low effort.")
+    ] = ("gpt", "low")
+    router_complex: Annotated[Words, Env("PPLX_ROUTER_COMPLEX", "The same for complex ones.")] = ("gpt:high", "medium")
+    router_decider: Annotated[
+        str, Env("PPLX_ROUTER_DECIDER", "The decider that rates questions to `router`; it is paid by use.")
+    ] = "pplx-decider-v1.1-27b"
+    router_medium_from: Annotated[
+        float, Env("PPLX_ROUTER_MEDIUM_FROM", "The rating, of 0 to 1, from which a question is medium.")
+    ] = 0.35
+    router_complex_from: Annotated[
+        float, Env("PPLX_ROUTER_COMPLEX_FROM", "The rating from which a question is complex.")
+    ] = 0.7
+    router_timeout_seconds: Annotated[
+        float,
+        Env("PPLX_ROUTER_TIMEOUT_SECONDS", "Longest wait for the rating; after it a rule of length and words rates."),
+    ] = 3.0
 
     # how answers look
     unsupported: Annotated[
@@ -154,12 +200,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Env("PPLX_STREAM_USAGE", "Usage in session streams: estimated and marked so, or refused."),
     ] = "estimate"
 
+    chat_tools: Annotated[
+        Literal["bridge", "refuse"],
+        Env("PPLX_CHAT_TOOLS", "Function tools of chat completions on the session: bridged by prompt, or refused."),
+    ] = "bridge"
+
     # limits and patience; seconds
     max_body_bytes: Annotated[int, Env("PPLX_MAX_BODY_BYTES", "Largest request body, in bytes.")] = 32 << 20
     max_file_bytes: Annotated[int, Env("PPLX_MAX_FILE_BYTES", "Largest uploaded file, in bytes.")] = 20 << 20
     file_storage_bytes: Annotated[
         int, Env("PPLX_FILE_STORAGE_BYTES", "Room for all uploaded files together, in bytes.")
     ] = 200 << 20
+    store_days: Annotated[
+        int,
+        Env("PPLX_STORE_DAYS", "Days that responses are kept; 0 = none is kept, so none can run in the background."),
+    ] = 30
+    store_bytes: Annotated[
+        int, Env("PPLX_STORE_BYTES", "Room for all kept responses, in bytes; the oldest go first. At least 16 MiB.")
+    ] = 1 << 30
+    ledger_days: Annotated[
+        int,
+        Env("PPLX_LEDGER_DAYS", "Days that the ledger of requests is kept; 0 = only what each caller has spent."),
+    ] = 90
     max_connections: Annotated[
         int, Env("PPLX_MAX_CONNECTIONS", "Most questions under way at once on each upstream; more wait.")
     ] = 1000
@@ -195,10 +257,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1.0
 
     # read so that an existing .env moves over; of no effect yet
-    chat_tools: Annotated[
-        Literal["bridge", "refuse"], Env("PPLX_CHAT_TOOLS", "Function tools on the session.", later=True)
-    ] = "bridge"
-    store_days: Annotated[int, Env("PPLX_STORE_DAYS", "Days that responses are kept.", later=True)] = 30
     user_agent: Annotated[str, Env("USER_AGENT", "Accepted and ignored: the TLS shape brings its own.", later=True)] = (
         ""
     )

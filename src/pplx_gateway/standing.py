@@ -1,10 +1,12 @@
 """How the owner's session stands: what other rooms may know of it and do with it, without knowing the upstream."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from pplx_gateway.catalogue import Tier
+from pplx_gateway.store.quota_history import Reading
 
 # blocked: a challenge page, which says nothing about the cookie. unknown: nobody could tell, or nobody asked yet.
 State = Literal["valid", "expired", "blocked", "unknown"]
@@ -58,4 +60,8 @@ class QuotaReading(NamedTuple):
 class Quota(Protocol):
     def reading(self) -> QuotaReading:
         """At once, from memory. Where that is old, a newer one is asked for behind it."""
+        ...
+
+    async def history(self, since: float) -> Sequence[Reading]:
+        """The readings that are kept, from `since` (epoch seconds) on, in their order. Raises StoreUnavailable."""
         ...

@@ -269,16 +269,57 @@ async def test_a_thought_signature_goes_back_although_the_client_never_saw_it(ap
     assert sent["input"][1]["thought_signature"] == "c2ln"
 
 
-async def test_the_session_refuses_tools_by_name(session: Rig) -> None:
-    after_call = {**AFTER_CALL, "model": "sonar"}
-    assert (await refused(session, after_call))["param"] == "tools"
-    assert (await refused(session, {**ASK, **TOOLS}))["param"] == "tools"
-    assert (await refused(session, {**after_call, "tools": None}))["param"] == "messages[2]"
+@WAYS
+async def test_tool_turns_reach_the_session_as_history(session: Rig, streamed: bool) -> None:
+    for call in (CALLED, {**CALLED, "content": ""}, {key: CALLED[key] for key in ("role", "tool_calls")}):
+        body = {**AFTER_CALL, "model": "sonar", "messages": [user("Weather in Lyon?"), call, RESULT]}
+        said, sent = await answered(session, body, streamed=streamed)
+        whole = envelope(sent)
+        assert whole["query"] == "Weather in Lyon?"
+        assert whole["history"] == [
+            {
+                "role": "function",
+                "name": "get_weather",
+                "arguments": {"city": "Lyon"},
+                "content": '{"t":21}',
+                "for": "query",
+            }
+        ]
+        assert '{"t":21}' in said.content
+        assert said.reason == "stop"
 
 
-async def test_tool_turns_are_nothing_that_the_session_can_drop(tmp_path: Path) -> None:
-    async with running(tmp_path, order=("session",), unsupported="drop") as rig:
-        assert (await refused(rig, {**AFTER_CALL, "model": "sonar"}))["param"] == "messages"
+@WAYS
+async def test_a_proposal_of_the_session_is_a_tool_call(session: Rig, streamed: bool) -> None:
+    await let_answer(session, "session", '{"tool_calls":[{"name":"get_weather",', f'"arguments":{ARGUMENTS}}}]}}')
+    said, _ = await answered(session, {**ASK, **TOOLS}, streamed=streamed)
+    assert (said.reason, said.content) == ("tool_calls", "")
+    (call,) = said.tool_calls
+    assert call["type"] == "function"
+    assert call["function"] == {"name": "get_weather", "arguments": ARGUMENTS}
+
+
+@WAYS
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("get_tides", {}),
+        ("web_search", {}),
+        ("get_weather", {"arguments": "{"}),
+        ("get_weather", {"arguments": '{"city":}'}),
+        ("get_weather", {"arguments": '["Lyon"]'}),
+    ],
+)
+async def test_a_call_that_cannot_be_made_is_an_error(
+    api: Rig, name: str, wrong: dict[str, Any], streamed: bool
+) -> None:
+    await api.script(AGENT, calling(name, **wrong))
+    said = await ask(api, chat(user("Weather in Lyon?"), model="sonar-pro", **TOOLS), streamed=streamed)
+    assert said.error is not None
+    assert said.error["code"] == "tool_protocol_error"
+    assert not said.tool_calls
+    if not streamed:
+        assert (said.status, said.headers["x-should-retry"]) == (502, "false")
 
 
 @WAYS

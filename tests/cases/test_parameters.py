@@ -13,8 +13,6 @@ from tests.rig import Rig, running
 BOTH = pytest.mark.parametrize("upstream", ["api", "session"])
 WAYS = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
-FUNCTION: Json = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
-TOOLS: Json = {"tools": [{"type": "function", "function": FUNCTION}]}
 
 # limits
 
@@ -185,7 +183,6 @@ BEYOND_THE_SESSION: Json = {
     "modalities": ["text", "audio"],
     "audio": {"voice": "alloy", "format": "wav"},
     "truncation": "auto",
-    "tools": TOOLS["tools"],
     "search_domain_filter": ["example.org"],
     "search_language_filter": ["en"],
     "search_after_date_filter": "03/01/2026",

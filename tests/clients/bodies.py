@@ -26,15 +26,15 @@ WITH_USAGE: Json = {"stream_options": {"include_usage": True}}
 class Sent(NamedTuple):
     """`plain` and `streamed` are what is added to `body` in either way; None = the client never asks that way.
     `policy` is the PPLX_UNSUPPORTED that docs/clients.md names for the client. `session` and `api` are the fields that
-    an upstream leaves out and tells; None = it refuses the `messages`. `prompts` = what the session asks for in words,
-    under the policy `drop` only. `answers` = what comes of it: text, JSON text, or on the api a call."""
+    an upstream leaves out and tells. `prompts` = what the session asks for in words, under the policy `drop` only.
+    `answers` = what comes of it: text, JSON text, or a call."""
 
     body: Json
     headers: Mapping[str, str] = {}
     plain: Mapping[str, Any] | None = {}
     streamed: Mapping[str, Any] | None = {}
     policy: Literal["reject", "drop"] = "reject"
-    session: frozenset[str] | None = frozenset()
+    session: frozenset[str] = frozenset()
     api: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
     answers: Literal["text", "json", "call"] = "text"
@@ -103,8 +103,6 @@ SDKS = {
     "openai-node, the functions helper": Sent(
         {"messages": [TIDES_PLEASE], "tools": [TIDE_TABLE], "tool_choice": "auto"},
         {**NODE, "x-stainless-helper-method": "runTools"},
-        policy="drop",
-        session=names("tools"),
         answers="call",
     ),
     "AI SDK, openai.chat": Sent({"messages": [SYSTEM, USER]}, AI_SDK, streamed=WITH_USAGE, session=names("system")),
@@ -119,8 +117,6 @@ SDKS = {
         },
         AI_SDK,
         streamed=WITH_USAGE,
-        policy="drop",
-        session=names("tools"),
         answers="call",
     ),
     "AI SDK, openai-compatible": Sent({"messages": [SYSTEM, USER]}, AI_SDK, session=names("system")),
@@ -129,6 +125,7 @@ SDKS = {
         {"messages": [USER], "response_format": STRICT_SCHEMA},
         AI_SDK,
         policy="drop",
+        session=names("response_format.json_schema.strict"),
         prompts=names("response_format"),
         answers="json",
     ),
@@ -156,8 +153,6 @@ SDKS = {
             "tools": [TIDE_TABLE],
         },
         PYTHON,
-        policy="drop",
-        session=None,
     ),
     "LangChain, perplexity": Sent(
         {"messages": [SYSTEM, USER], "temperature": 0.7, "max_tokens": None},
@@ -175,8 +170,6 @@ SDKS = {
     "instructor, TOOLS": Sent(
         {"messages": [TIDES_PLEASE], "tools": [TIDE_TABLE], "tool_choice": FORCED},
         PYTHON,
-        policy="drop",
-        session=names("tools"),
         answers="call",
     ),
     "instructor, JSON": Sent(
@@ -193,6 +186,7 @@ SDKS = {
         {"messages": [USER], "response_format": STRICT_SCHEMA},
         PYTHON,
         policy="drop",
+        session=names("response_format.json_schema.strict"),
         prompts=names("response_format"),
         answers="json",
     ),
@@ -272,7 +266,7 @@ PROGRAMS = {
         LOBEHUB,
         streamed=None,
         policy="drop",
-        session=names("user"),
+        session=names("user", "response_format.json_schema.strict"),
         prompts=names("response_format"),
         api=names("user"),
         answers="json",
@@ -338,7 +332,7 @@ PROGRAMS = {
         {**CONTINUE_HEADERS, "x-api-key": "gk-test-0123456789"},
         streamed=WITH_USAGE,
         policy="drop",
-        session=names("max_tokens", "tools"),
+        session=names("max_tokens"),
         answers="call",
     ),
     "Continue, a name that looks like a reasoning model's": Sent(
@@ -359,7 +353,7 @@ PROGRAMS = {
         plain=None,
         streamed=WITH_USAGE,
         policy="drop",
-        session=names("temperature", "tools", "system"),
+        session=names("temperature", "system"),
         answers="call",
     ),
     "aider": Sent(
@@ -382,7 +376,7 @@ PROGRAMS = {
         {"messages": [TIDES_PLEASE], "temperature": 0, "tools": [TIDE_TABLE], "tool_choice": FORCED},
         PYTHON,
         policy="drop",
-        session=names("temperature", "tools"),
+        session=names("temperature"),
         answers="call",
     ),
 }
@@ -408,7 +402,9 @@ ORDERS = {
             ]
         }
     ),
-    "names of speakers": Sent({"messages": [{**USER, "name": "ann"}]}),
+    "names of speakers": Sent(
+        {"messages": [{**USER, "name": "ann"}]}, session=names("messages[0].name"), api=names("messages[0].name")
+    ),
     "fields that are for the record only": Sent(
         {"messages": [USER], "user": "ann", "metadata": {"chat": "c-1"}, "store": True, "safety_identifier": "s-1"},
         session=names("user", "metadata", "store", "safety_identifier"),

@@ -40,13 +40,14 @@ async def test_clients_for_node(both: Rig, tmp_path: Path) -> None:
         check_failures(rows, model)
         for client in AI_SDK:
             check_ai_sdk(rows, client, model)
-    check_tools(rows, "api/sonar")
+        check_tools(rows, model)
     check_objects(rows, "api/sonar")
     await both.check()
     answered = 3 + 2 * len(AI_SDK)
     broken = 2
-    assert len(await both.requests(ASK_PATH)) == answered + broken
-    assert len(await both.requests(AGENT)) == answered + broken + 2 * 6 + 2
+    called = 2 * 6
+    assert len(await both.requests(ASK_PATH)) == answered + broken + called
+    assert len(await both.requests(AGENT)) == answered + broken + called + 2
 
 
 def check_models(rows: Rows) -> None:

@@ -151,8 +151,19 @@ async def test_an_answer_is_parsed_into_a_model_of_the_callers(both: Rig, stream
     assert (parsed.port, parsed.metres) == ("Ostend", 4.5)
 
 
-async def test_functions_on_the_session_are_refused_by_name(sdk: Sdk, both: Rig) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        await sdk.plain(**asked("Use tide_table for 'Ostend'.", model="session/gpt"))
-    assert (refused.value.param, refused.value.code) == ("tools", "unsupported_parameter")
-    assert await both.requests("/rest/sse/*") == []
+async def read_into(chunks: list[Any], asking: Any) -> None:
+    async for chunk in await asking:
+        chunks.append(chunk)  # noqa: PERF401 - those before the failure count
+
+
+async def test_a_proposal_that_breaks_the_rules_is_an_error_that_no_client_repeats(both: Rig) -> None:
+    body = asked("fault:tool_bad_arguments Use tide_table for 'Ostend'.", model="session/gpt")
+    chunks: list[Any] = []
+    async with async_client(both.url, retries=2) as client:
+        with pytest.raises(openai.InternalServerError) as broken:
+            await client.chat.completions.create(**body)
+        assert (broken.value.status_code, broken.value.code) == (502, "tool_protocol_error")
+        with pytest.raises(openai.APIError):
+            await read_into(chunks, client.chat.completions.create(**body, stream=True))
+    assert not any(choice.delta.tool_calls or choice.delta.content for chunk in chunks for choice in chunk.choices)
+    assert len(await both.requests("/rest/sse/perplexity_ask")) == 2

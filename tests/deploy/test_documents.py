@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pplx_gateway.environment import settings_table
+from pplx_gateway.protocols.perplexity.sonar.routes import SONAR_PATHS
 from pplx_gateway.serving import GRACE_SECONDS, STOP_SECONDS
 from pplx_gateway.web.paths import normal
 from tests.deploy.files import ROOT, compose, dockerfile
@@ -56,8 +57,9 @@ def test_the_numbers_are_those_of_the_program() -> None:
     assert f"{compose()['name']}_data" in page
 
 
-def test_old_base_addresses_lead_to_the_same_place() -> None:
-    assert normal("/chat/completions") == normal("/v1/chat/completions") == "/v1/chat/completions"
+def test_old_base_addresses_lead_to_a_chat() -> None:
+    assert normal("/v1/v1/chat/completions") == normal("/v1/chat/completions") == "/v1/chat/completions"
+    assert normal("/chat/completions") in SONAR_PATHS  # in Perplexity's words, which OpenAI's clients read too
 
 
 def test_the_readme_leads_to_both() -> None:

@@ -138,7 +138,7 @@ def test_text_ends_at_a_stop_string_and_other_events_go_on() -> None:
 @pytest.mark.parametrize("reason", ["tool_calls", "content_filter", "stop"])
 def test_a_stop_string_hides_no_other_reason(reason: FinishReason) -> None:
     whole = answer(Refinery(marks="keep", stop=["b"]), *deltas("abc"), CALL, Finished(reason=reason))
-    assert whole.finished == Finished(reason=reason)
+    assert whole.finished == Finished(reason=reason, stopped_by="b" if reason == "stop" else None)
 
 
 def test_without_a_hit_the_reason_stays() -> None:

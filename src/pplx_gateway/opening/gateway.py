@@ -15,19 +15,24 @@ from pplx_gateway.catalogue import Catalogue
 from pplx_gateway.clock import Clock
 from pplx_gateway.containers import container_hints
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.opening.api import config_path, open_api
+from pplx_gateway.opening.callers import open_callers
 from pplx_gateway.opening.models import OpenedModels, open_models
 from pplx_gateway.opening.session import LEAST_REAL_SECONDS, Ground, open_session
 from pplx_gateway.settings import Secret, Settings
-from pplx_gateway.store import Database, Facts, Files, Leases
+from pplx_gateway.store import Database, Facts, Files, Leases, Ownership, Responses
 from pplx_gateway.supervisor import Supervisor
+from pplx_gateway.tier_router import unknown_targets
 from pplx_gateway.transport import Network, Timeouts, Transport
 from pplx_gateway.upstreams import Upstream
-from pplx_gateway.upstreams.api.patience import ApiOptions
-from pplx_gateway.upstreams.api.upstream import ApiUpstream
+from pplx_gateway.upstreams.api.keys import KeyKeeper
+from pplx_gateway.upstreams.api.operations import Operations
 from pplx_gateway.upstreams.session.life import Life
 from pplx_gateway.upstreams.session.prompts import take_over
 
 STORE_FILE = "gateway.sqlite"
+# After this time without news of its worker, another one goes on with a response.
+RESPONSE_LEASE_SECONDS = 10.0
 
 logger = logging.getLogger("pplx_gateway")
 FILES_FOLDER = "files"
@@ -42,12 +47,15 @@ async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None 
     upstreams: dict[str, Upstream] = {}
     session: Life | None = None
     models: OpenedModels | None = None
+    keys: KeyKeeper | None = None
+    operations: Operations | None = None
     catalogue = Catalogue.built_in()
     async with AsyncExitStack() as opened:
         database = await Database.open(settings.folder / STORE_FILE)
         opened.push_async_callback(database.close)
         files = Files(database, clock, settings.folder / FILES_FOLDER, most_bytes=settings.file_storage_bytes)
         await files.clean()
+        responses = _responses(settings, database, clock)
         for name in take_over(old_files, settings.folder) if old_files else ():
             logger.info("took over a file of an older installation", extra={"file": name})
         alerts = _alerts(settings, clock, network, Facts(database), supervisor)
@@ -56,6 +64,9 @@ async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None 
         leases = Leases(database, clock, secrets.token_hex(8))
         ground = Ground(settings, clock, network, database, supervisor, leases, alerts)
         opened.push_async_callback(supervisor.close)
+        books = await Database.open(settings.folder / STORE_FILE)
+        opened.push_async_callback(books.close)
+        callers = await open_callers(ground, books)
         for name in settings.upstreams:
             if name == "session":
                 opened_session = await open_session(ground, old_files)
@@ -63,23 +74,44 @@ async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None 
                 session = opened_session.life
                 models = await open_models(ground, opened_session, catalogue, old_files)
                 upstreams[name] = models.upstream
-            elif name == "api" and settings.perplexity_api_key:
-                upstreams[name] = _api(settings, settings.perplexity_api_key, clock, network)
+            elif name == "api":
+                opened_api = await open_api(ground)
+                upstreams[name], keys = opened_api.upstream, opened_api.keys
+                operations = opened_api.upstream.operations
             if name in upstreams:
                 opened.push_async_callback(upstreams[name].close)
+        for line in unknown_targets(settings, catalogue):
+            logger.warning(line)
         opened.pop_all()
     return Gateway(
         settings,
         clock,
         catalogue,
         upstreams,
-        (*(models.parts if models else ()), alerts, database),
+        (*(models.parts if models else ()), *callers.parts, alerts, database),
         files=files,
+        responses=responses,
         session=session,
+        keys=keys,
         quota=models.quota if models else None,
         keeper=models.keeper if models else None,
         discovery=models.discovery if models else None,
         supervisor=supervisor,
+        ledger=callers.ledger,
+        caller_keys=callers.keys,
+        decider=operations.decider if operations else None,
+        operations=operations,
+        ownership=Ownership(database, clock),
+    )
+
+
+def _responses(settings: Settings, database: Database, clock: Clock) -> Responses:
+    return Responses.of(
+        database,
+        clock,
+        days=settings.store_days,
+        most_bytes=settings.store_bytes,
+        lease_seconds=max(RESPONSE_LEASE_SECONDS, LEAST_REAL_SECONDS * clock.factor),
     )
 
 
@@ -96,18 +128,6 @@ def _alerts(settings: Settings, clock: Clock, network: Network, facts: Facts, su
     return Alerts(channel, Transport(clock, max_connections=4, network=network), facts, clock, supervisor)
 
 
-def _api(settings: Settings, key: Secret, clock: Clock, network: Network) -> ApiUpstream:
-    options = ApiOptions(
-        connect_seconds=settings.connect_timeout_seconds,
-        first_byte_seconds=settings.first_byte_timeout_seconds,
-        idle_seconds=settings.idle_timeout_seconds,
-        research_seconds=settings.research_timeout_seconds,
-        total_seconds=settings.total_timeout_seconds or None,
-    )
-    transport = Transport(clock, max_connections=settings.max_connections, network=network)
-    return ApiUpstream(transport, clock, key, settings.api_url, options)
-
-
 def secrets_of(settings: Settings) -> list[Secret]:
     """Every secret that the settings hold, for masking."""
     values = (getattr(settings, name) for name in settings.__struct_fields__)
@@ -116,11 +136,16 @@ def secrets_of(settings: Settings) -> list[Secret]:
 
 def startup_lines(settings: Settings) -> Sequence[str]:
     """What the owner should read at start: who answers, from where, and what lies open."""
-    ready = {"session": settings.cookie, "api": settings.perplexity_api_key}
+    ready = {"session": settings.cookie, "api": settings.perplexity_api_key or config_path(settings).exists()}
     urls = {"session": settings.session_url, "api": settings.api_url}
     lines = [f"The {name} upstream is {urls[name]}." for name in settings.upstreams if ready[name]]
     if not lines:
         lines = ["No upstream is set up by the settings: set PPLX_COOKIE or PERPLEXITY_API_KEY."]
     if settings.api_key is None:
         lines.append("No PPLX_PROXY_API_KEY is set: whoever reaches this address may use your account.")
+    else:
+        lines.append(
+            "PPLX_PROXY_API_KEY also opens /KEY/mcp and /KEY/sse. Addresses end up in logs and histories: send it as a "
+            "bearer token where the client can, or put a caller's key into the address."
+        )
     return lines + container_hints(settings, os.environ)

@@ -10,6 +10,7 @@ from pplx_gateway.catalogue import Catalogue, Tier
 from pplx_gateway.model_keeping import ModelKeeper
 from pplx_gateway.opening.session import LEAST_REAL_SYNC_SECONDS, SYNC_SECONDS, Ground, OpenedSession
 from pplx_gateway.store import Facts
+from pplx_gateway.store.quota_history import QuotaHistory
 from pplx_gateway.transport import Network, Transport
 from pplx_gateway.upstreams.faults import Faults
 from pplx_gateway.upstreams.session.counted import CountedSession
@@ -53,6 +54,7 @@ async def open_models(
         leases=ground.leases,
         clock=clock,
         supervisor=ground.supervisor,
+        history=QuotaHistory(ground.database, clock),
     )
     keeper = ModelKeeper(catalogue, facts, clock)
     await keeper.sync()

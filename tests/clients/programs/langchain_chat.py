@@ -51,5 +51,4 @@ for name, make in CLIENTS.items():
         tell(name, model, "plain", chat.invoke(QUESTION))
         tell(name, model, "streamed", functools.reduce(operator.add, chat.stream(QUESTION)))
 for model in sys.argv[1:]:
-    if model.startswith("api/"):
-        converse(model)
+    converse(model)
