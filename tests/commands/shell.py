@@ -10,7 +10,7 @@ import signal
 import struct
 import sys
 import termios
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,9 @@ SECONDS = 40
 _OURS = ("PPLX_", "PERPLEXITY_", "HTTP", "http", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "SSL_", "ALL_PROXY")
 # Colours and the like, cursor movements, and addresses of links.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
+
+Variables = dict[str, Any]
+"""Of the environment: names and texts. Any, so that they can stand beside named arguments."""
 
 QUESTION = "Which two rivers meet in Ghent?"
 
@@ -36,12 +39,12 @@ def environ(folder: Path, **more: str) -> dict[str, str]:
     return {**clean, "HOME": str(folder), "PPLX_DATA_DIR": str(folder / "data"), "TERM": "xterm-256color", **more}
 
 
-def at(rig: Rig) -> dict[str, str]:
+def at(rig: Rig) -> Variables:
     """The variables that lead to a running gateway."""
     return {"PPLX_GATEWAY_URL": rig.url, "PPLX_GATEWAY_KEY": KEY}
 
 
-def own(url: str, **more: str) -> dict[str, str]:
+def own(url: str, **more: str) -> Variables:
     """The variables with which a command opens a gateway of its own, before an emulator."""
     upstreams = {"PPLX_SESSION_URL": url, "PPLX_API_URL": url}
     return {**upstreams, "PPLX_COOKIE": "emulator-max-cli", "PERPLEXITY_API_KEY": "pplx-cli", **more}

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pplx_gateway.clock import Clock
 from pplx_gateway.commands.drawing import split_blocks
 from pplx_gateway.commands.screen import safe
 from pplx_gateway.emulator.server import EmulatorServer
-from tests.commands.shell import HELD, QUESTION, agent_frames, at, interrupted, own, piped, started, terminal
+from tests.commands.shell import HELD, QUESTION, agent_frames, at, environ, interrupted, own, piped, started, terminal
 from tests.rig import AGENT, ASK_PATH, running
 
 PICTURE = base64.b64decode(
@@ -173,10 +174,10 @@ async def test_a_signal_or_a_reader_that_leaves_stops_the_answer(tmp_path: Path)
     async with running(tmp_path) as rig:
         await rig.script(AGENT, [*agent_frames("Half"), HELD], [*agent_frames("Half", *["word " * 4000] * 40), HELD])
         ended = await started("ask", "-m", "api/sonar", "x", folder=tmp_path, **at(rig))
-        left = await started("ask", "-m", "api/sonar", "x", folder=tmp_path, **at(rig))
         assert ended.stdout is not None
         await asyncio.wait_for(ended.stdout.readexactly(4), 30)
         assert (await interrupted(ended, signal.SIGTERM)).code == 143
+        left = await started("ask", "-m", "api/sonar", "x", folder=tmp_path, **at(rig))
         left._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
         assert await asyncio.wait_for(left.wait(), 30) == 141
         assert left.stderr is not None
@@ -199,10 +200,25 @@ def test_blocks_are_cut_where_nothing_more_can_belong_to_them(text: str, whole: 
     assert split_blocks(text) == (whole, text[len(whole) :])
 
 
-async def test_ctrl_c_before_anything_was_asked_asks_nothing(tmp_path: Path) -> None:
-    """The program is still being imported then."""
+_TELLS_OF_AN_IMPORT = """
+import sys
+from pplx_gateway.commands import main
+class Teller:
+    def find_spec(name, path, target=None):
+        if name == "pplx_gateway.commands.ask":
+            print(flush=True)
+sys.meta_path.insert(0, Teller)
+main(["ask", "x"])
+"""
+
+
+async def test_ctrl_c_while_a_command_is_still_imported_asks_nothing(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
-        process = await started("ask", "x", folder=tmp_path, **at(rig))
-        done = await interrupted(process)
-        assert done.code in (130, -signal.SIGINT)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _TELLS_OF_AN_IMPORT, env=environ(tmp_path, **at(rig)), cwd=tmp_path,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert await asyncio.wait_for(process.stdout.readline(), 30) == b"\n"
+        assert (await interrupted(process)).code == 130
         assert await rig.requests(ASK_PATH) == []

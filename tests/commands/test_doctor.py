@@ -17,7 +17,7 @@ import trustme
 from pplx_gateway.clock import Clock
 from pplx_gateway.commands.diagnosis.finding import bad, pasteable
 from pplx_gateway.emulator.server import EmulatorServer
-from tests.commands.shell import Done, at, own, piped, terminal
+from tests.commands.shell import Done, Variables, at, own, piped, terminal
 from tests.rig import running
 
 SESSION = "/api/auth/session"
@@ -33,7 +33,7 @@ async def emulated(**scripts: Any) -> AsyncGenerator[str, None]:
         yield emulator.url
 
 
-async def causes(folder: Path, **variables: str) -> dict[str, str]:
+async def causes(folder: Path, **variables: Any) -> dict[str, str]:
     """What is bad, by check; no secret of ours is told on the way."""
     done = await piped("doctor", "--json", folder=folder, PPLX_PROXY_PORT="0", **variables)
     found = _report(done, variables)
@@ -44,7 +44,7 @@ async def causes(folder: Path, **variables: str) -> dict[str, str]:
     return {finding["check"]: finding["cause"] for finding in found["findings"] if finding["cause"]}
 
 
-def _report(done: Done, variables: dict[str, str]) -> Any:
+def _report(done: Done, variables: Variables) -> Any:
     assert done.code in (0, 1), done
     for name in ("PPLX_COOKIE", "PERPLEXITY_API_KEY", "PPLX_GATEWAY_KEY"):
         assert variables.get(name, "nothing") not in done.out + done.err
@@ -75,7 +75,7 @@ async def test_where_all_is_well_it_says_so(tmp_path: Path) -> None:
         ({"HTTPS_PROXY": "teapot://x"}, {"network": "proxy"}),
     ],
 )
-async def test_each_cause_is_named(given: dict[str, str], wanted: dict[str, str], tmp_path: Path) -> None:
+async def test_each_cause_is_named(given: Variables, wanted: dict[str, str], tmp_path: Path) -> None:
     async with emulated() as url:
         assert await causes(tmp_path, **(own(url) | given)) == wanted
 
@@ -107,7 +107,7 @@ async def test_a_clock_that_is_wrong(tmp_path: Path) -> None:
 
 
 async def test_a_proxy_that_is_dead_and_an_authority_that_is_unknown(tmp_path: Path) -> None:
-    remote = {"PPLX_SESSION_URL": "https://perplexity.invalid", "PPLX_API_URL": "https://perplexity.invalid"}
+    remote: Variables = {"PPLX_SESSION_URL": "https://perplexity.invalid", "PPLX_API_URL": "https://perplexity.invalid"}
     proxied = await causes(tmp_path, **remote, HTTPS_PROXY="http://user:secret-word@127.0.0.1:9")
     assert proxied == {"site": "proxy", "api": "proxy"}
     async with _tls() as url:

@@ -175,7 +175,7 @@ async def test_what_was_changed_since_is_kept_when_the_entry_goes(tmp_path: Path
     assert json.loads(file.read_text()) == {"theme": "Light", "selectedAuthType": "x", "mcpServers": {}}
 
 
-@pytest.mark.parametrize("text", ['{"a": }', "{", '{"a" 1}', "[1", '{"a": 1} x', '{"a": tru}', '{"a": 01}', "{a: 1}"])
+@pytest.mark.parametrize("text", ['{"a": }', "{", '{"a" 1}', "[1", '{"a": 1} x', '{"a": nul}', '{"a": 01}', "{a: 1}"])
 def test_a_file_that_is_broken_is_told_with_its_place(text: str) -> None:
     with pytest.raises(JsonError, match="in line 1, column"):
         parse(text)

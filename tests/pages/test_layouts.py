@@ -85,6 +85,17 @@ async def test_views_stand_beside_each_other_as_the_width_allows(
     await context.close()
 
 
+async def test_the_description_of_the_interface_shows_every_path_and_object(window: ChatPage, rig: Rig) -> None:
+    described = (await rig.client.get(f"{rig.url}/openapi.json")).json()
+    window.forget()
+    await window.page.goto(f"{rig.url}/docs")
+    await window.page.locator("#schemas details").first.wait_for()
+    assert await window.page.locator("#schemas details").count() == len(described["components"]["schemas"])
+    shown = await window.page.locator("#paths h2 code").all_inner_texts()
+    assert {text.split(" ")[1] for text in shown} == set(described["paths"])
+    assert window.troubles == []
+
+
 async def test_the_theme_can_be_chosen(chat: ChatPage) -> None:
     colours = set()
     for _ in range(3):

@@ -26,6 +26,9 @@ const table = (heads, rows) => {
   return scroll;
 };
 
+// A path's entry also holds what all its methods share.
+const METHODS = ["get", "post", "put", "patch", "delete"];
+
 const operation = (method, path, described) => {
   const answers = Object.entries(described.responses).map(([status, answer]) =>
     make("tr", "", make("td", "", make("code", status)), make("td", answer.description)));
@@ -48,6 +51,6 @@ const answer = await fetch("/openapi.json");
 const described = await answer.json();
 document.querySelector("#paths").replaceChildren(
   ...Object.entries(described.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, found]) => operation(method, path, found))));
+    Object.entries(methods).filter(([method]) => METHODS.includes(method)).map(([method, found]) => operation(method, path, found))));
 document.querySelector("#schemas").replaceChildren(
   ...Object.entries(described.components.schemas).map(([name, schema]) => object(name, schema)));
