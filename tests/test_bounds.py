@@ -40,7 +40,8 @@ def test_a_number_that_makes_no_sense_stops_the_start(name: str, value: str) -> 
 
 async def test_a_start_that_cannot_be_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "file" in await refusal("serve", "--port", "0", folder=tmp_path, PPLX_DATA_DIR=str(tmp_path / "file" / "x"))
+    nowhere = str(tmp_path / "file" / "x")
+    assert "file" in await refusal("serve", "--port", "0", folder=tmp_path, status=5, PPLX_DATA_DIR=nowhere)
     for arguments in (("serve", "--port", "99999"), ("serve", "--workers", "0"), ("demo", "--clock-factor", "0")):
         assert arguments[-1] in await refusal(*arguments, folder=tmp_path)
 

@@ -60,11 +60,11 @@ async def program(*arguments: str, folder: Path, **environ: str) -> AsyncGenerat
             await process.communicate()
 
 
-async def refusal(*arguments: str, folder: Path, **environ: str) -> str:
-    """What a command that must not start says on stderr."""
+async def refusal(*arguments: str, folder: Path, status: int = 2, **environ: str) -> str:
+    """What a command that must not start says on stderr; `status` is 2 for what its owner can set right."""
     process = await start(*arguments, folder=folder, **environ)
     out, err = await asyncio.wait_for(process.communicate(), 30)
-    assert process.returncode == 2, err.decode()
+    assert process.returncode == status, err.decode()
     assert not out
     assert "Traceback" not in err.decode()
     return err.decode()
