@@ -115,3 +115,8 @@ def test_a_schema_that_contains_itself_comes_to_an_end() -> None:
 )
 def test_what_is_spoiled_does_not_fit(schema: dict[str, Any]) -> None:
     assert not jsonschema_rs.is_valid(schema, spoil(schema, QUESTION))
+
+
+@pytest.mark.parametrize("pattern", ["^(([a-z])+.)+[A-Z]([a-z])+$", r"^(a|a)*\1b$", "(unclosed"])
+def test_a_pattern_that_would_be_tried_for_ever_is_given_up(pattern: str) -> None:
+    assert isinstance(fit({"type": "string", "pattern": pattern}, f'Call it with "{"a" * 60}!"'), str)

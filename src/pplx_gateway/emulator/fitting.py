@@ -1,9 +1,10 @@
 """Values that fit a JSON Schema: function arguments and structured answers, filled with the words of the question."""
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import jsonschema_rs
 
 from pplx_gateway.emulator import words
 from pplx_gateway.emulator.prose import subject_of
@@ -121,9 +122,13 @@ class Fitter:
         return text if most is None else text[: int(most)]
 
     def _by_pattern(self, pattern: str) -> str:
-        """A word, or a common form, that `pattern` takes; a word all the same if none does."""
-        tried = (*self._words, *_FORMS)
-        return next((text for text in tried if re.search(pattern, text)), self.word())
+        """A word, or a common form, that `pattern` takes; a word all the same if none does, or if it is no pattern. The
+        validator gives up on a pattern that would be tried for ever, as `re` does not."""
+        try:
+            takes = jsonschema_rs.validator_for({"pattern": pattern}).is_valid
+        except ValueError:
+            return self.word()
+        return next((text for text in (*self._words, *_FORMS) if takes(text)), self.word())
 
     def _number(self, rule: Schema, _depth: int) -> float:
         return self._numeric(rule, whole=False)
