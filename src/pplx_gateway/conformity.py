@@ -11,7 +11,7 @@ from pplx_gateway.errors import UpstreamError
 from pplx_gateway.question import JsonObjectFormat, JsonSchemaFormat, OutputFormat
 from pplx_gateway.schema import Schema
 
-_OBJECT = Schema({"type": "object"}, "schema")
+_OBJECT = {"type": "object"}
 
 
 class Form:
@@ -48,6 +48,6 @@ def form_of(format_: OutputFormat | None) -> Form | None:
         case JsonSchemaFormat(schema=document):
             return Form(Schema(document, "schema"), strict=bool(format_.strict))
         case JsonObjectFormat():
-            return Form(_OBJECT, strict=False)
+            return Form(Schema(_OBJECT, "schema"), strict=False)
         case _:
             return None

@@ -7,8 +7,6 @@ nothing. A `$schema` counts if it is one of the drafts that the library knows by
 from collections.abc import Mapping
 from typing import NoReturn
 
-import jsonschema_rs
-
 from pplx_gateway.errors import InvalidRequest
 
 _LONGEST_REASON = 200
@@ -20,6 +18,8 @@ class Schema:
     too deep, or refers to something outside itself."""
 
     def __init__(self, document: Mapping[str, object], param: str) -> None:
+        import jsonschema_rs  # noqa: PLC0415 - six megabytes and 20 ms, which a gateway without schemas does without
+
         self.document = document
         try:
             self._validator = jsonschema_rs.validator_for(dict(document), retriever=_load_nothing)
@@ -85,5 +85,5 @@ def _load_nothing(uri: str) -> NoReturn:
 
 
 def _reason(error: ValueError) -> str:
-    message = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
+    message = str(getattr(error, "message", error))
     return " ".join(message.split())[:_LONGEST_REASON].rstrip(".") + "."

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jsonschema_rs
-
 from pplx_gateway.emulator import words
 from pplx_gateway.emulator.prose import subject_of
+from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.schema import Schema
 
-Schema = Mapping[str, Any]
+Rule = Mapping[str, Any]
 MAX_DEPTH = 12
 
 
@@ -40,7 +40,7 @@ def answering(schema: Mapping[str, Any], question: str, answer: str) -> Any:
 class Fitter:
     """Fills one schema. Words are given out in order and start again when they run out."""
 
-    def __init__(self, root: Schema, question: str) -> None:
+    def __init__(self, root: Rule, question: str) -> None:
         self._root = root
         self._words = words.telling_words(question) or (subject_of(question),)
         self._numbers = words.numbers_in(question)
@@ -58,9 +58,9 @@ class Fitter:
         maker = _MAKERS.get(_type_of(rule))
         return maker(self, rule, depth) if maker else None
 
-    def _resolved(self, schema: object, depth: int) -> Schema:
+    def _resolved(self, schema: object, depth: int) -> Rule:
         """`schema` without `$ref`, `allOf`, `anyOf` and `oneOf`: the first branch that is not null is taken."""
-        rule: Schema = schema if isinstance(schema, Mapping) else {}
+        rule: Rule = schema if isinstance(schema, Mapping) else {}
         for _ in range(MAX_DEPTH):
             if "$ref" in rule:
                 rule = {**self._target(str(rule["$ref"])), **{k: v for k, v in rule.items() if k != "$ref"}}
@@ -73,7 +73,7 @@ class Fitter:
                 break
         return rule
 
-    def _target(self, reference: str) -> Schema:
+    def _target(self, reference: str) -> Rule:
         """What `#/$defs/name` stands for; nothing is ever fetched."""
         found: Any = self._root if reference.startswith("#") else {}
         for part in reference.lstrip("#").strip("/").split("/"):
@@ -92,14 +92,14 @@ class Fitter:
         self._given += 1
         return word
 
-    def _object(self, rule: Schema, depth: int) -> dict[str, Any]:
+    def _object(self, rule: Rule, depth: int) -> dict[str, Any]:
         properties = rule.get("properties") or {}
         wanted = rule.get("required", properties)
         if depth >= MAX_DEPTH and "required" not in rule:
             return {}
         return {str(name): self._value(properties.get(name, {}), depth + 1) for name in wanted}
 
-    def _array(self, rule: Schema, depth: int) -> list[Any]:
+    def _array(self, rule: Rule, depth: int) -> list[Any]:
         prefix = rule.get("prefixItems") or []
         least = max(int(rule.get("minItems", 0)), len(prefix) if "items" not in rule else 0)
         most = int(rule.get("maxItems", max(least, 1)))
@@ -108,7 +108,7 @@ class Fitter:
         items = [self._value(item, depth + 1) for item in rules]
         return _distinct(items) if rule.get("uniqueItems") else items
 
-    def _string(self, rule: Schema, _depth: int) -> str:
+    def _string(self, rule: Rule, _depth: int) -> str:
         form = rule.get("format")
         if form in _FORMATS:
             return _FORMATS[form]
@@ -125,18 +125,18 @@ class Fitter:
         """A word, or a common form, that `pattern` takes; a word all the same if none does, or if it is no pattern. The
         validator gives up on a pattern that would be tried for ever, as `re` does not."""
         try:
-            takes = jsonschema_rs.validator_for({"pattern": pattern}).is_valid
-        except ValueError:
+            schema = Schema({"pattern": pattern}, "pattern")
+        except InvalidRequest:
             return self.word()
-        return next((text for text in (*self._words, *_FORMS) if takes(text)), self.word())
+        return next((text for text in (*self._words, *_FORMS) if schema.breach(text) is None), self.word())
 
-    def _number(self, rule: Schema, _depth: int) -> float:
+    def _number(self, rule: Rule, _depth: int) -> float:
         return self._numeric(rule, whole=False)
 
-    def _integer(self, rule: Schema, _depth: int) -> int:
+    def _integer(self, rule: Rule, _depth: int) -> int:
         return int(self._numeric(rule, whole=True))
 
-    def _numeric(self, rule: Schema, *, whole: bool) -> float:
+    def _numeric(self, rule: Rule, *, whole: bool) -> float:
         low, high = _bounds(rule, whole=whole)
         step = rule.get("multipleOf") or (1 if whole else None)
         asked = [n for n in self._numbers if low <= n <= high and (not step or math.isclose(n / step, round(n / step)))]
@@ -145,14 +145,14 @@ class Fitter:
         start = low if math.isfinite(low) else min(1.0, high)
         return math.ceil(start / step) * step if step else start
 
-    def _boolean(self, _rule: Schema, _depth: int) -> bool:
+    def _boolean(self, _rule: Rule, _depth: int) -> bool:
         return True
 
-    def _null(self, _rule: Schema, _depth: int) -> None:
+    def _null(self, _rule: Rule, _depth: int) -> None:
         return None
 
 
-_MAKERS: dict[str, Callable[[Fitter, Schema, int], Any]] = {
+_MAKERS: dict[str, Callable[[Fitter, Rule, int], Any]] = {
     "object": Fitter._object,
     "array": Fitter._array,
     "string": Fitter._string,
@@ -199,7 +199,7 @@ _TYPE_KEYS = (
 )
 
 
-def _type_of(rule: Schema) -> str:
+def _type_of(rule: Rule) -> str:
     """The type that `rule` names, or that its keys tell; a string where nothing does."""
     named = rule.get("type")
     if isinstance(named, list):
@@ -209,7 +209,7 @@ def _type_of(rule: Schema) -> str:
     return next((kind for kind, keys in _TYPE_KEYS if any(key in rule for key in keys)), "string")
 
 
-def _branch(branches: list[Any], depth: int) -> Schema:
+def _branch(branches: list[Any], depth: int) -> Rule:
     """The first branch that is not null; at the bottom of a recursive schema the null one, where there is one."""
     plain = [branch for branch in branches if isinstance(branch, Mapping)]
     nulls = [branch for branch in plain if branch.get("type") == "null"]
@@ -218,7 +218,7 @@ def _branch(branches: list[Any], depth: int) -> Schema:
     return next((branch for branch in plain if branch not in nulls), plain[0] if plain else {})
 
 
-def _merged(rules: list[Any]) -> Schema:
+def _merged(rules: list[Any]) -> Rule:
     merged: dict[str, Any] = {}
     for rule in rules:
         for key, value in (rule if isinstance(rule, Mapping) else {}).items():
@@ -231,7 +231,7 @@ def _merged(rules: list[Any]) -> Schema:
     return merged
 
 
-def _bounds(rule: Schema, *, whole: bool) -> tuple[float, float]:
+def _bounds(rule: Rule, *, whole: bool) -> tuple[float, float]:
     nudge = 1.0 if whole else 1e-6
     low, high = float(rule.get("minimum", -math.inf)), float(rule.get("maximum", math.inf))
     above, below = rule.get("exclusiveMinimum"), rule.get("exclusiveMaximum")
