@@ -172,13 +172,13 @@ _OPEN_EVENTS: dict[str, TypeAdapter[Any]] = {
 
 
 def _for_open_responses(found: Json) -> Json:
-    """Without what that specification does not know at all: web search, the effort "minimal". Its generated models
+    """Without what that specification does not know at all: built-in tools, the effort "minimal". Its generated models
     want the schema of a JSON format to be null, and a description that OpenAI's document does not let be null."""
     if "response" in found:
         return {**found, "response": _for_open_responses(found["response"])}
     if "output" not in found:
         return found
-    shown = {**found, "tools": [tool for tool in found["tools"] if not tool["type"].startswith("web_search")]}
+    shown = {**found, "tools": [tool for tool in found["tools"] if tool["type"] == "function"]}
     shown["output"] = [item for item in found["output"] if item["type"] != "web_search_call"]
     if isinstance(found["tool_choice"], dict) and found["tool_choice"]["type"].startswith("web_search"):
         shown["tool_choice"] = "auto"
@@ -266,6 +266,8 @@ def _metadata(value: Any) -> bool:
 
 
 def _tool(value: Any) -> bool:
+    if value.get("type") == "code_interpreter":
+        return "container" in value
     if value.get("type") != "function":
         return str(value.get("type")).startswith("web_search")
     return {"name", "description", "parameters", "strict"} <= set(value) and _text(value["name"])

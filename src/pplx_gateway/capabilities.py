@@ -41,6 +41,7 @@ class Feature(StrEnum):
     STRICT_SCHEMA = "strict_schema"  # the answer must fit the schema, not only try to
     REGEX_FORMAT = "regex"
     FUNCTIONS = "functions"
+    SANDBOX = "sandbox"  # code that the upstream runs itself
     MAX_TOOL_CALLS = "max_tool_calls"
     EFFORT = "effort"
     IMAGES_IN = "image_input"
@@ -154,6 +155,7 @@ _USED: dict[Feature, Callable[[Question], object]] = {
     Feature.JSON_OBJECT: lambda q: isinstance(q.format, JsonObjectFormat),
     Feature.JSON_SCHEMA: lambda q: isinstance(q.format, JsonSchemaFormat),
     Feature.STRICT_SCHEMA: lambda q: isinstance(q.format, JsonSchemaFormat) and q.format.strict,
+    Feature.SANDBOX: lambda q: q.sandbox,
     Feature.FUNCTIONS: lambda q: q.functions or not all(isinstance(turn, Message) for turn in q.turns),
     Feature.MAX_TOOL_CALLS: lambda q: q.max_tool_calls is not None,
     Feature.IMAGES_IN: lambda q: _has(q, ImagePart),

@@ -215,8 +215,8 @@ BODIES = {
         PYTHON,
         policy="drop",
         refused="tools[0].type",
-        session=names("tools[0]", "tools[1]", "tools[2]"),
-        api=names("tools[0]", "tools[1]", "tools[2]"),
+        session=names("tools[0]", "tools[1].type", "tools[2]"),
+        api=names("tools[0]", "tools[2]"),
     ),
     "Codex CLI": Sent(
         CODEX,

@@ -62,7 +62,7 @@ BAD_CHOICES: list[tuple[Json, str]] = [
     ({"tools": [{"name": "get_weather"}]}, "tools[0].type"),
     *(
         ({"tools": [{"type": kind}]}, "tools[0].type")
-        for kind in ("file_search", "code_interpreter", "computer_use_preview", "image_generation", "mcp", "custom")
+        for kind in ("file_search", "computer_use_preview", "image_generation", "mcp", "custom")
     ),
 ]
 
@@ -367,3 +367,24 @@ async def test_nothing_was_asked_for_what_was_refused(tmp_path: Path) -> None:
         for fields in ({"include": ["everything"]}, {"conversation": "conv_1"}, {"prompt": {"id": "pmpt_1"}}):
             await refused(rig, fields)
         assert not await asked(rig)
+
+
+async def test_the_code_interpreter_is_the_apis_sandbox(tmp_path: Path) -> None:
+    tool = {"type": "code_interpreter", "container": {"type": "auto"}}
+    body = {"model": "medium", "input": "Compute 2 to the 10."}
+    async with running(tmp_path, order=("api",)) as rig:
+        reply = await rig.post({**body, "tools": [tool]}, path=PATH)
+        assert reply.status == 200, reply.json
+        assert reply.json["tools"] == [tool]
+        assert "x-pplx-dropped" not in reply.headers
+        assert {"type": "sandbox"} in (await rig.requests(AGENT))[-1]["json"]["tools"]
+        own = await rig.post({**body, "tools": [{**tool, "container": "cntr_1"}]}, path=PATH)
+    assert own.headers["x-pplx-dropped"] == "tools[0].container"
+
+
+async def test_the_session_refuses_the_code_interpreter_by_name(tmp_path: Path) -> None:
+    tool = {"type": "code_interpreter", "container": {"type": "auto"}}
+    body = {"model": "gpt", "input": "Compute 2 to the 10.", "tools": [tool]}
+    async with running(tmp_path, order=("session",)) as rig:
+        reply = await rig.post(body, path=PATH)
+    assert (reply.status, reply.error["param"]) == (400, "tools[0].type")

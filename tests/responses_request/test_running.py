@@ -56,7 +56,7 @@ async def test_every_bad_input_is_a_400_that_names_its_path(rig: Rig) -> None:
 async def test_bad_tools_and_choices_are_a_400_that_names_them(rig: Rig) -> None:
     fields: list[tuple[Json, str]] = [
         ({"tools": [{"type": "custom", "name": "apply_patch"}]}, "tools[0].type"),
-        ({"tools": [FUNCTION, {"type": "code_interpreter"}]}, "tools[1].type"),
+        ({"tools": [FUNCTION, {"type": "image_generation"}]}, "tools[1].type"),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "function"}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "function", "name": "sun"}}, "tool_choice"),

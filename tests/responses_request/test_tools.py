@@ -30,7 +30,6 @@ OTHER: Json = {**FUNCTION, "name": "moon", "description": "Its phase", "strict":
 SEARCH_TYPES = ("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11")
 REFUSED_KINDS = (
     "file_search",
-    "code_interpreter",
     "computer",
     "computer_use",
     "computer_use_preview",

@@ -75,6 +75,7 @@ _WITHOUT: dict[Feature, _Change] = {
     F.JSON_OBJECT: _set(format=None),
     F.JSON_SCHEMA: _set(format=None),
     F.STRICT_SCHEMA: _not_strict,
+    F.SANDBOX: _set(sandbox=False),
     F.FUNCTIONS: _set(functions=(), tool_choice="auto"),
     F.MAX_TOOL_CALLS: _set(max_tool_calls=None),
     F.EFFORT: _set(effort=None),

@@ -24,6 +24,7 @@ _BARE: Mapping[Feature, Support] = {
     Feature.STRICT_SCHEMA: Support.HONOURED,
     Feature.REGEX_FORMAT: Support.REFUSED,
     Feature.FUNCTIONS: Support.HONOURED,
+    Feature.SANDBOX: Support.HONOURED,
     Feature.MAX_TOOL_CALLS: Support.HONOURED,
     Feature.EFFORT: Support.HONOURED,
     Feature.IMAGES_IN: Support.HONOURED,

@@ -44,7 +44,8 @@ def plan(question: Question, route: AgentRoute, names: Names) -> ToolPlan:
     offered = () if question.tool_choice == "none" else question.functions
     functions = [function_tool(function, names) for function in offered]
     callable_ = frozenset(function.name for function in offered)
-    native = _native_tools(question.search, route, bool(functions))
+    native = _native_tools(question.search, route, others=bool(functions) or question.sandbox)
+    native += [{"type": "sandbox"}] if question.sandbox else []
     forced = bool(native) and _searches_first(question.search, route)
     choice, sentences = _choice(question.tool_choice if functions else "auto", names, forced=forced)
     fields: Fields = {"tools": [*native, *functions]} if native or functions else {}
@@ -58,12 +59,14 @@ def plan(question: Question, route: AgentRoute, names: Names) -> ToolPlan:
 def _without_tools(question: Question) -> ToolPlan:
     if question.functions and question.tool_choice != "none":
         raise UnsupportedParameter("This model uses no tools, so it cannot call functions.", param="tools")
+    if question.sandbox:
+        raise UnsupportedParameter("This model uses no tools, so it runs no code.", param="tools")
     fields: Fields = {"max_tool_calls": 0}
     unused = is_narrowed(question.search) or question.search.images
     return ToolPlan(fields, warnings=(_SEARCH_IS_OFF,) if unused else ())
 
 
-def _native_tools(search: Search, route: AgentRoute, functions: bool) -> list[Fields]:
+def _native_tools(search: Search, route: AgentRoute, *, others: bool) -> list[Fields]:
     if search.enabled is False:
         return []
     wanted: list[Fields] = []
@@ -73,7 +76,7 @@ def _native_tools(search: Search, route: AgentRoute, functions: bool) -> list[Fi
         wanted.append(image_search_tool(search))
     if not route.effort:
         return [web_search_tool(search), *wanted]
-    if wanted or functions or is_narrowed(search):
+    if wanted or others or is_narrowed(search):
         return [web_search_tool(search), {"type": "fetch_url"}, *wanted]
     return []
 

@@ -20,7 +20,7 @@ from pplx_gateway.protocols.openai.responses.request import (
     ResponsesRequest,
     SchemaFormat,
 )
-from pplx_gateway.protocols.openai.responses.tools import Offered, offered
+from pplx_gateway.protocols.openai.responses.tools import CODE, Offered, offered
 from pplx_gateway.protocols.openai.settling import Target, effort, sampling, settled
 from pplx_gateway.protocols.openai.slips import hints
 from pplx_gateway.question import (
@@ -142,6 +142,7 @@ def _question(
         streamed=bool(request.stream),
         effort=effort(request, warnings),
         search=_search(asked.search, offer),
+        sandbox=offer.sandbox,
         functions=offer.functions,
         tool_choice="none" if _continues_without_tools(request, said.turns) else offer.choice,
         parallel_tool_calls=request.parallel_tool_calls,
@@ -238,7 +239,9 @@ def _echo(request: ResponsesRequest, question: Question, offer: Offered) -> Echo
 def _echo_of_tools(question: Question, offer: Offered) -> tuple[list[JsonObject], str | JsonObject]:
     """The tools, and the choice. Where functions were left out, nothing of them can be chosen."""
     left_out = bool(offer.functions) and not question.functions
-    tools = [tool for tool in offer.echo if not (left_out and tool["type"] == "function")]
+    gone = {"function"} if left_out else set()
+    gone |= {CODE} if offer.sandbox and not question.sandbox else set()
+    tools = [tool for tool in offer.echo if tool["type"] not in gone]
     if question.tool_choice == "none":
         return tools, "none"
     return tools, "auto" if left_out else offer.echo_choice

@@ -1,4 +1,5 @@
-"""The tools of a request: functions that the caller runs, and the search that is built in. All others are refused.
+"""The tools of a request: functions that the caller runs, the search that is built in, and the code interpreter, which
+is the upstream's sandbox where there is one. All others are refused.
 
 Which tools there are, and what the model is told to do with them, also goes back in the response as it came into
 effect.
@@ -22,7 +23,9 @@ from pplx_gateway.question import FunctionTool, ToolChoice
 from pplx_gateway.unknown import unknown_paths
 
 SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"))
-_WORKS = "What works: function, web_search."
+CODE = "code_interpreter"
+_ANY_CONTAINER = {"type": "auto"}
+_WORKS = "What works: function, web_search, and on the api code_interpreter."
 _LONGEST_SHOWN = 60
 
 
@@ -45,6 +48,7 @@ class Offered(NamedTuple):
     choice: ToolChoice
     searches: tuple[tuple[str, WebSearchTool], ...]
     searching: bool
+    sandbox: bool
     stays_still: bool
     echo: tuple[JsonObject, ...]
     echo_choice: str | JsonObject
@@ -58,12 +62,13 @@ def offered(request: ResponsesRequest, policy: Policy, upstream: str) -> Offered
     taken = _Taken(request.tools or (), policy, upstream)
     functions = functions_of.functions(tuple(taken.functions.values()), "tools")
     functions_of.check_parameters(taken.functions.items())
-    choice = _choose(request.tool_choice, functions, bool(taken.searches))
+    choice = _choose(request.tool_choice, functions, bool(taken.searches), bool(taken.interpreters))
     return Offered(
         functions=choice.offer.functions,
         choice=choice.offer.choice,
         searches=tuple(taken.searches.items()),
         searching=bool(taken.searches) and choice.offer.choice != "none" and choice.may_search,
+        sandbox=bool(taken.interpreters) and choice.offer.choice != "none" and choice.may_run,
         stays_still=bool(taken.searches) and choice.offer.choice == "none",
         echo=tuple(taken.echo),
         echo_choice=choice.echo,
@@ -79,6 +84,7 @@ class _Taken:
     def __init__(self, tools: Sequence[JsonObject], policy: Policy, upstream: str) -> None:
         self.functions: dict[str, FunctionDefinition] = {}
         self.searches: dict[str, WebSearchTool] = {}
+        self.interpreters: list[str] = []
         self.echo: list[JsonObject] = []
         self.idle: list[str] = []
         self.dropped: list[str] = []
@@ -98,6 +104,8 @@ class _Taken:
                 self._keep(tool, fields, at)
                 self.idle.extend(web_search.idle(tool, at))
                 self.echo.append(_echo_of_search(tool))
+            case str(kind) if kind == CODE:
+                self._take_interpreter(fields, at)
             case None:
                 raise InvalidRequest(f"Missing required parameter: '{at}.type'.", param=f"{at}.type")
             case kind if policy == "drop" and isinstance(kind, str):
@@ -105,11 +113,20 @@ class _Taken:
             case kind:
                 raise _refused(kind, at, upstream)
 
+    def _take_interpreter(self, fields: JsonObject, at: str) -> None:
+        """The sandbox is the upstream's own, so a container of the caller's choice has no effect."""
+        self.interpreters.append(at)
+        container = fields.get("container") or _ANY_CONTAINER
+        self.idle.extend([f"{at}.container"] if container != _ANY_CONTAINER else [])
+        self.idle.extend(f"{at}.{name}" for name in fields if name not in ("type", "container"))
+        self.echo.append({"type": CODE, "container": container})
+
     def _keep(self, tool: msgspec.Struct, fields: JsonObject, at: str) -> None:
         self.idle.extend(f"{at}.{path}" for path in unknown_paths(fields, type(tool)))
 
     def uses(self) -> list[Use]:
         found = [Use(at, Feature.FUNCTIONS) for at in list(self.functions)[:1]]
+        found += [Use(f"{at}.type", Feature.SANDBOX) for at in self.interpreters]
         return found + [use for at, tool in self.searches.items() for use in web_search.uses(tool, at)]
 
 
@@ -135,11 +152,12 @@ def _echo_of_search(tool: WebSearchTool) -> JsonObject:
 
 
 class _Choice(NamedTuple):
-    """`may_search`: the search tools are among those that the model may use."""
+    """`may_search`: the search tools are among those that the model may use; `may_run`: the code interpreter is."""
 
     offer: Offer
     echo: str | JsonObject
     may_search: bool = True
+    may_run: bool = True
     idle: tuple[str, ...] = ()
 
 
@@ -147,19 +165,21 @@ class _Choice(NamedTuple):
 _NOT_FORCED = ("tool_choice",)
 
 
-def _choose(wanted: str | ChoiceOfTool | None, functions: tuple[FunctionTool, ...], searches: bool) -> _Choice:
+def _choose(
+    wanted: str | ChoiceOfTool | None, functions: tuple[FunctionTool, ...], searches: bool, interpreters: bool
+) -> _Choice:
     match wanted:
         case None:
             return _Choice(Offer(functions), "auto")
         case str():
-            return _by_word(wanted, functions, searches)
+            return _by_word(wanted, functions, searches or interpreters)
         case ChoiceOfTool(type="function", name=str(name)):
             return _Choice(functions_of.named(functions, name, "tool_choice"), {"type": "function", "name": name})
         case ChoiceOfTool(type="function"):
             raise InvalidRequest("'tool_choice.name' is missing: which function?", param="tool_choice")
         case ChoiceOfTool(type="allowed_tools", tools=tools, mode=mode):
             return _allowed(functions, tools or [], mode or "auto", searches)
-        case ChoiceOfTool(type=kind) if kind in SEARCHES and searches:
+        case ChoiceOfTool(type=kind) if (kind in SEARCHES and searches) or (kind == CODE and interpreters):
             return _Choice(Offer(functions), "auto", idle=_NOT_FORCED)
     raise InvalidRequest(
         "'tool_choice' must be none, auto, required, {type: function, name}, {type: allowed_tools, mode, tools} or the "
@@ -168,8 +188,8 @@ def _choose(wanted: str | ChoiceOfTool | None, functions: tuple[FunctionTool, ..
     )
 
 
-def _by_word(wanted: str, functions: tuple[FunctionTool, ...], searches: bool) -> _Choice:
-    choice = functions_of.word(wanted, bool(functions) or searches, "tool_choice")
+def _by_word(wanted: str, functions: tuple[FunctionTool, ...], others: bool) -> _Choice:
+    choice = functions_of.word(wanted, bool(functions) or others, "tool_choice")
     if choice == "required" and not functions:
         return _Choice(Offer(functions), "auto", idle=_NOT_FORCED)
     return _Choice(Offer(functions, choice), choice if isinstance(choice, str) else "auto")
@@ -194,4 +214,4 @@ def _allowed(
         "tools": [{name: value for name, value in tool.items() if value is not None} for tool in listed],
     }
     may_search = any(tool.type in SEARCHES for tool in tools)
-    return _Choice(offer, echo, may_search, _NOT_FORCED if mode == "required" and not names else ())
+    return _Choice(offer, echo, may_search, False, _NOT_FORCED if mode == "required" and not names else ())
