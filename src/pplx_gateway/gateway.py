@@ -404,7 +404,7 @@ class Exchange:
 
     async def _remember(self, upstream: Upstream, model: Model, text: str, finished: Finished) -> None:
         """So that the next turn can go on where this one ended. The answer is whole without it."""
-        if finished.continuation is None:
+        if finished.continuation is None or not self._question.remembered:
             return
         try:
             await upstream.remember(self._question, model, self._caller, text, finished.continuation)

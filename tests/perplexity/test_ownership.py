@@ -176,6 +176,9 @@ async def test_a_key_with_limits_needs_leave_for_batches(caller: Caller) -> None
         await caller.post(BATCHES, {"endpoint": "/v1/responses", "input_file_id": file_id}, key=bounded), 403
     )
     assert "budget" in error["message"]
+    some = await caller.new_key("some", models=["sonar", "files", "batches"])
+    asked = {"endpoint": "/v1/responses", "input_file_id": await upload(caller, some)}
+    assert "any model" in native_error(await caller.post(BATCHES, asked, key=some), 403)["message"]
     assert await caller.rig.requests("/v1/batches") == []
 
 

@@ -368,3 +368,19 @@ async def test_a_run_is_found_again_by_several_who_follow_at_once(both: Both) ->
     made = await caller.create(background=True)
     streams = await asyncio.gather(*(caller.follow(made["id"]) for _ in range(8)))
     assert all(stream.events == streams[0].events for stream in streams)
+
+
+async def test_what_is_not_stored_leaves_no_handle_of_its_thread(tmp_path: Path) -> None:
+    kept = []
+    async with running(tmp_path, order=("session",)) as rig:
+        for store in (False, True):
+            body = {"model": "gpt", "input": "Which rivers meet in Ghent?", "store": store}
+            assert (await rig.post(body, path=PATH)).status == 200
+            kept += _counted(tmp_path, "threads")
+    assert kept == [0, 1]
+
+
+def _counted(folder: Path, table: str) -> list[int]:
+    (file,) = folder.rglob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        return list(database.execute(f"select count(*) from {table}").fetchone())  # noqa: S608 - a name of ours

@@ -25,7 +25,7 @@ from pplx_gateway.protocols.operation import Operation, Reply, refusing
 MESSAGES_PATH = "/v1/messages"
 COUNT_PATH = f"{MESSAGES_PATH}/count_tokens"
 _BATCHES = f"{MESSAGES_PATH}/batches"
-_NO_BATCHES = UnsupportedOperation("Batches of messages: there are none here. Use /v1/batches with chat completions.")
+_NO_BATCHES = UnsupportedOperation("Batches of messages: there are none here. Use /v1/batches with /v1/responses.")
 _ESTIMATE = "The number of tokens is an estimate: Perplexity counts only what it answers."
 
 Endpoint = Callable[[Request], Awaitable[Response]]

@@ -51,7 +51,7 @@ async def start(gateway: Gateway, caller: str, order: Order) -> Native:
     """Raises InvalidRequest, ModelNotAllowed for a key that may not, GatewayError."""
     _check(order)
     permit("batches", "api")
-    _check_budget()
+    _check_limits()
     things, batches = Things(gateway, caller), gateway.operations.batches
     try:
         file = await things.find("file", order.input_file_id)
@@ -75,9 +75,12 @@ def _check(order: Order) -> None:
         raise InvalidRequest(f"Idempotency-Key takes 1 to {LONGEST_KEY} printable characters.", param="Idempotency-Key")
 
 
-def _check_budget() -> None:
-    """What a batch costs is known when it is over, so that no budget could stop it."""
+def _check_limits() -> None:
+    """What a batch costs is known when it is over, so that no budget could stop it; its lines are not read here, so
+    that they may ask any model."""
     key = current_key.get()
+    if key is not None and key.limits.models and "*" not in key.limits.models:
+        raise ModelNotAllowed("A key limited to some models may not start batches: a batch may ask any model.")
     if key is not None and (key.limits.cost_per_day is not None or key.limits.cost_per_month is not None):
         raise ModelNotAllowed("A key with a budget may not start batches: what they cost shows too late.")
 

@@ -143,6 +143,7 @@ def _question(
         effort=effort(request, warnings),
         search=_search(asked.search, offer),
         sandbox=offer.sandbox,
+        remembered=request.kept,
         functions=offer.functions,
         tool_choice="none" if _continues_without_tools(request, said.turns) else offer.choice,
         parallel_tool_calls=request.parallel_tool_calls,
