@@ -214,6 +214,7 @@ async def test_a_callers_key_is_shown_once_works_is_limited_and_revoked(admin: A
     await admin.dialog("Make it", cost_per_day="0.01", requests_per_day="5", models="sonar")
     secret = await page.inner_text("#secret")
     await admin.dialog("Done")
+    await expect(page.locator("#secret")).to_have_count(0)
     assert secret not in await page.content()
     await rig.script(AGENT, agent_steps())
     assert (await rig.post(ASK, key=secret)).status == 200
