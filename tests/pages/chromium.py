@@ -76,6 +76,8 @@ class ChatPage:
         elif model is not None:
             await self.page.select_option("#model", "")
             await self.page.fill("#other-model input", model)
+            # As somebody would who looks: what the model can do has come, and nothing moves any more.
+            await self.page.wait_for_selector('#capabilities:not([aria-busy="true"])', state="attached")
         if api is not None:
             await self.page.check(f'input[name="api"][value="{api}"]')
         for name, on in switches.items():

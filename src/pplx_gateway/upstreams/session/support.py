@@ -25,6 +25,7 @@ _TABLE: Mapping[Feature, Support] = {
     Feature.REGEX_FORMAT: Support.REFUSED,
     Feature.FUNCTIONS: Support.EMULATED,
     Feature.MAX_TOOL_CALLS: Support.REFUSED,
+    Feature.SANDBOX: Support.REFUSED,
     Feature.IMAGES_IN: Support.HONOURED,
     Feature.FILES_IN: Support.HONOURED,
     # by address they would have to be fetched, which is never done for a caller

@@ -5,6 +5,7 @@ import { call } from "./gateway.js";
 import { t } from "./i18n.js";
 
 const UPSTREAMS = ["session", "api"];
+const TYPING_MS = 200;
 // Those that tell models apart for somebody who asks; the rest is in the API's list.
 const CAPABILITIES = ["thinking", "research", "tools", "images", "files", "json_schema", "temperature", "domain_filter", "search_off"];
 
@@ -13,6 +14,7 @@ export const modelPicker = (changed) => {
   const select = find("#model");
   const other = find("#other-model");
   const input = find("input", other);
+  const chipList = find("#capabilities");
   let known = new Map();
 
   const id = () => (select.value === "" ? input.value.trim() : select.value);
@@ -21,7 +23,7 @@ export const modelPicker = (changed) => {
     other.hidden = select.value !== "" || known.size === 0;
     const model = known.get(id());
     find("#model-name").textContent = model ? model.name : "";
-    find("#capabilities").replaceChildren(...(model ? chips(model) : []));
+    chipList.replaceChildren(...(model ? chips(model) : []));
     changed();
   };
 
@@ -39,15 +41,27 @@ export const modelPicker = (changed) => {
   /** What an id that is not listed can do is asked for; an unknown one is told by the answer to the question itself. */
   const look = async () => {
     const wanted = id();
-    if (select.value === "" && wanted) {
+    if (wanted && !known.has(wanted)) {
       const model = await call(`/v1/models/${wanted.split("/").map(encodeURIComponent).join("/")}`).catch(() => null);
       if (model) known.set(wanted, model);
     }
+    if (wanted === id()) described();
+  };
+  const described = () => {
+    chipList.ariaBusy = "false";
     describe();
   };
 
-  select.addEventListener("change", describe);
-  input.addEventListener("change", look);
+  // Asked while the id is typed: what came only once the field was left would move the page under the click that left it.
+  let typing = 0;
+  const typed = () => {
+    chipList.ariaBusy = "true";
+    clearTimeout(typing);
+    typing = setTimeout(look, TYPING_MS);
+  };
+
+  select.addEventListener("change", described);
+  input.addEventListener("input", typed);
   return { load, chosen: () => ({ id: id(), upstream: known.get(id())?.upstream ?? null }) };
 };
 
