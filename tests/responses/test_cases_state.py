@@ -8,6 +8,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pplx_gateway.settings import Secret
 from tests.caller_keys.calling import make
 from tests.cases.asking import PATHS, asked, let_answer
@@ -19,7 +21,7 @@ from tests.models.helping import health_shows
 from tests.responses.asking import ASK, BOTH, PATH, WAYS, Json, answered, ask, refused
 from tests.responses.calling import LONG, SSE, Caller, Told, calling, script_run, told
 from tests.responses.conftest import Both
-from tests.responses.test_create import rows
+from tests.responses.test_create import lies_in, rows
 from tests.rig import AGENT, API_KEY, COOKIE, KEY, SECRETS, bearer, running
 
 STEPS = {"api": agent_steps(), "session": session_steps()}
@@ -376,11 +378,22 @@ async def test_what_is_not_stored_leaves_no_handle_of_its_thread(tmp_path: Path)
         for store in (False, True):
             body = {"model": "gpt", "input": "Which rivers meet in Ghent?", "store": store}
             assert (await rig.post(body, path=PATH)).status == 200
-            kept += _counted(tmp_path, "threads")
+            kept.append(len(rows(tmp_path, "threads")))
     assert kept == [0, 1]
 
 
-def _counted(folder: Path, table: str) -> list[int]:
-    (file,) = folder.rglob("*.sqlite")
-    with contextlib.closing(sqlite3.connect(file)) as database:
-        return list(database.execute(f"select count(*) from {table}").fetchone())  # noqa: S608 - a name of ours
+@pytest.mark.parametrize("background", [False, True])
+async def test_the_handle_of_a_thread_goes_with_its_response(tmp_path: Path, background: bool) -> None:
+    async with running(tmp_path, order=("session",)) as rig, Caller(rig.url) as caller:
+        asked = {"model": "gpt", "input": "Which rivers meet in Ghent?", "background": background}
+        made = [(await caller.ended((await caller.create(**asked))["id"]))["id"] for _ in range(2)]
+        (_, handle, *_), *others = rows(tmp_path, "threads")
+        assert not others, "the same turns again are the same place to go on from"
+        assert isinstance(handle, bytes)
+        token = json.loads(handle)["read_write_token"]
+        await caller.delete(made[0])
+        assert rows(tmp_path, "threads"), "it belongs to the later one"
+        await caller.delete(made[1])
+        assert not rows(tmp_path, "threads")
+        assert token
+        assert not lies_in(tmp_path, token)

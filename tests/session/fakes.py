@@ -131,7 +131,7 @@ class DictStore:
     async def get(self, key: bytes) -> bytes | None:
         return self.kept.get(key)
 
-    async def put(self, key: bytes, value: bytes) -> None:
+    async def put(self, key: bytes, value: bytes, response_id: str | None = None) -> None:
         self.kept[key] = value
 
 

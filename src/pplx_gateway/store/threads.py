@@ -19,15 +19,20 @@ class Threads:
         rows = await self._database.fetch("select value from threads where key = ? and written_at > ?", (key, oldest))
         return bytes(rows[0][0]) if rows else None
 
-    async def put(self, key: bytes, value: bytes) -> None:
+    async def put(self, key: bytes, value: bytes, response_id: str | None = None) -> None:
+        """With `response_id` it goes when that response goes, and is not kept at all if that has gone already."""
         now = self._clock.now()
         await self._database.write(
-            ("insert or replace into threads (key, value, written_at) values (?, ?, ?)", (key, value, now)),
+            (_PUT, (key, value, now, response_id, response_id, response_id)),
             ("delete from threads where written_at <= ?", (now - KEEP_SECONDS,)),
             (_TRIM, (KEEP_ROWS,)),
         )
 
 
+_PUT = """
+insert or replace into threads (key, value, written_at, response)
+select ?, ?, ?, ? where ? is null or exists (select 1 from responses where id = ?)
+"""
 _TRIM = """
 delete from threads where key in (
   select key from threads order by written_at desc limit -1 offset ?

@@ -18,11 +18,11 @@ from pplx_gateway.upstreams.session.transcript import Turn, transcript
 
 
 class ThreadStore(Protocol):
-    """Opaque values by opaque keys; old ones may be forgotten."""
+    """Opaque values by opaque keys; old ones may be forgotten. One with a `response_id` goes with that response."""
 
     async def get(self, key: bytes) -> bytes | None: ...
 
-    async def put(self, key: bytes, value: bytes) -> None: ...
+    async def put(self, key: bytes, value: bytes, response_id: str | None = None) -> None: ...
 
 
 class Handle(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,8 @@ class Threads:
         """Keeps `handle` for the question that continues this one, after `text` as it was returned."""
         if eligible(question) and text:
             turns = (*transcript(question).turns, Turn("assistant", text))
-            await self._store.put(self._key(caller, model, turns), msgspec.json.encode(handle))
+            kept = msgspec.json.encode(handle)
+            await self._store.put(self._key(caller, model, turns), kept, question.response_id)
 
     def _key(self, caller: str, model: Model, turns: Sequence[Turn]) -> bytes:
         told = msgspec.json.encode([caller, model.id, [[turn.role, turn.text, *turn.attachments] for turn in turns]])

@@ -29,15 +29,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of(prepared: Prepared, *, caller: str, requested: str, created_at: int) -> Plan:
+    response_id = f"resp_{secrets.token_hex(16)}"
     return Plan(
-        response_id=f"resp_{secrets.token_hex(16)}",
+        response_id=response_id,
         caller=caller,
         created_at=created_at,
         requested=requested,
         echo=prepared.echo,
         shown=prepared.shown,
         told=Told("", dropped=prepared.dropped, warnings=prepared.warnings),
-        question=prepared.question,
+        question=msgspec.structs.replace(prepared.question, response_id=response_id if prepared.store else None),
     )
 
 

@@ -2,6 +2,8 @@
 
 import secrets
 
+import msgspec
+
 from pplx_gateway.protocols.openai.question import Prepared
 from pplx_gateway.protocols.openai.reply import Told
 from pplx_gateway.protocols.openai.responses import question as responses
@@ -16,15 +18,16 @@ PREFIX = "sonar_"
 
 
 def plan_of(prepared: Prepared, shown: Shown, *, caller: str, requested: str, created_at: int) -> Plan:
+    response_id = f"{PREFIX}{secrets.token_hex(16)}"
     return Plan(
-        response_id=f"{PREFIX}{secrets.token_hex(16)}",
+        response_id=response_id,
         caller=caller,
         created_at=created_at,
         requested=requested,
         echo=_echo(prepared.question, kept.noted(requested, shown)),
         shown=responses.Shown(reasoning=True, searches=True, search_sources=True),
         told=Told("", dropped=prepared.dropped, warnings=prepared.warnings),
-        question=prepared.question,
+        question=msgspec.structs.replace(prepared.question, response_id=response_id),
     )
 
 
