@@ -42,12 +42,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 __version__ = "0.1.0"
 
 Fields = dict[str, Any]
 """A JSON object."""
+T = TypeVar("T")
 
 # ----------------------------------------------------------------------------------------------------------------------
 # 1. Values and text
@@ -594,10 +595,13 @@ def tell_running(response_id: str, progress: str, wait: int = DEFAULT_WAIT) -> T
     return ToolResult(f"Run {response_id} is still running ({progress}).\n{follow_ups(response_id, wait)}")
 
 
-def tell_failure(error: UpstreamError, response_id: str = "") -> ToolResult:
-    """A failure in words, with the run's id as soon as there is one: a run that is paid for must not get lost."""
+def tell_failure(error: UpstreamError, response_id: str = "", *, seen: bool = True) -> ToolResult:
+    """A failure in words, with the run's id as soon as there is one: a run that is paid for must not get lost. `seen`:
+    it is known that there was such a run."""
     text = error.summary
-    if response_id:
+    if response_id and error.status == 404 and not seen:
+        text += f"\nThere is no run {response_id}, or it belongs to another key, so there is nothing to collect."
+    elif response_id:
         text += f"\nThe run is {response_id}; it may still be going on or have ended.\n{follow_ups(response_id)}"
     elif error.ambiguous:
         text += (
@@ -723,11 +727,26 @@ def parse(line: bytes) -> object:
             raise RpcError(INVALID_REQUEST, _LINE_TOO_LONG)
         return json.loads(text)
     except (ValueError, RecursionError):  # ValueError also for bad UTF-8, and for a number of thousands of digits
-        raise RpcError(PARSE_ERROR, "The line is not one JSON text in UTF-8, or is nested too deep.") from None
+        raise RpcError(PARSE_ERROR, "The message is not one JSON text in UTF-8, or is nested too deep.") from None
 
 
 def is_id(value: object) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def check_message(message: object) -> Fields:
+    """`message` if JSON-RPC has it: a request, a notification, or an answer. Raises RpcError."""
+    if not isinstance(message, dict):
+        raise RpcError(INVALID_REQUEST, "A message is one JSON object; send the requests of a batch one by one.")
+    if "method" not in message and ("result" in message or "error" in message):
+        return message
+    if "id" in message and not is_id(message["id"]):
+        raise RpcError(INVALID_REQUEST, "'id' must be a string or an integer.")
+    if not isinstance(message.get("method"), str):
+        raise RpcError(INVALID_REQUEST, "'method' must be a string.", id=message.get("id"))
+    if message.get("jsonrpc") != "2.0":
+        raise RpcError(INVALID_REQUEST, "'jsonrpc' must be \"2.0\".", id=message.get("id"))
+    return message
 
 
 def error_frame(error: RpcError) -> Fields:
@@ -790,25 +809,20 @@ class Kernel:
         return error_frame(RpcError(error.code, error.message, error.data, call.id))
 
     def _receive(self, message: object) -> Outcome:
-        if not isinstance(message, dict):
-            raise RpcError(INVALID_REQUEST, "A message is one JSON object; send the requests of a batch one by one.")
-        if "method" not in message and ("result" in message or "error" in message):
-            return None  # an answer to something that was never asked
-        if "id" in message and not is_id(message["id"]):
-            raise RpcError(INVALID_REQUEST, "'id' must be a string or an integer.")
-        method, params = message.get("method"), message.get("params")
-        fault = "'jsonrpc' must be \"2.0\"." if message.get("jsonrpc") != "2.0" else ""
-        if not isinstance(method, str):
-            fault = "'method' must be a string."
-        if "id" not in message:  # a notification: never answered, whatever it says
-            return None if fault else _notified(str(method), params)
-        identifier: RequestId = message["id"]
-        if fault:
-            raise RpcError(INVALID_REQUEST, fault, id=identifier)
         try:
-            return self._answer(_request(identifier, str(method), params))
+            fields = check_message(message)
+        except RpcError:
+            if isinstance(message, dict) and "id" not in message:
+                return None  # a notification: never answered, whatever it says
+            raise
+        if "method" not in fields:
+            return None  # an answer to something that was never asked
+        if "id" not in fields:
+            return _notified(fields["method"], fields.get("params"))
+        try:
+            return self._answer(_request(fields["id"], fields["method"], fields.get("params")))
         except RpcError as error:
-            error.id = identifier
+            error.id = fields["id"]
             raise
 
     def _answer(self, request: Request) -> Outcome:
@@ -952,6 +966,28 @@ class Patience:
             raise Cancelled
 
 
+def insist(method: str, patience: Patience, attempt: Callable[[float], T]) -> T:
+    """What `attempt` gives, once it succeeds; it gets the seconds that it may take. Raises UpstreamError, Cancelled.
+
+    A POST that may have arrived is never sent again: a second run would be billed as well.
+    """
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return attempt(patience.attempt_seconds())
+        except UpstreamError as error:
+            pause = max(2.0 ** (number - 1) + secrets.randbelow(1000) / 1000, error.retry_after)
+            if not (error.repeat == "any" or (error.repeat == "read" and method == "GET")):
+                raise
+            if number == ATTEMPTS:
+                error.summary += f" (after {ATTEMPTS} attempts)"
+                raise
+            if pause >= patience.left:
+                error.summary += " (deadline exceeded)"
+                raise
+        patience.pause(pause)
+    raise AssertionError("the last attempt returns or raises")
+
+
 class NotConnected(OSError):
     """There was never a connection, so nothing of the request was sent. `cause` is what failed."""
 
@@ -1013,9 +1049,30 @@ class Client:
         """Asks for the end of a run; whatever a good status comes with will do. Raises UpstreamError, Cancelled."""
         self._exchange("POST", f"/v1/agent/{response_id}/cancel", None, patience, told=False)
 
-    def open(self, method: str, path: str, body: Fields | None, seconds: float) -> http.client.HTTPResponse:
-        """One request, whose reply is still to be read. `seconds` for each wait on the network. Raises UpstreamError,
-        also for every status but 2xx."""
+    def open(self, method: str, path: str, body: Fields | None, patience: Patience) -> http.client.HTTPResponse:
+        """A request whose reply is still to be read, for those who stream. Raises UpstreamError, also for every status
+        but 2xx, and Cancelled."""
+        return insist(method, patience, lambda seconds: self._open(method, path, body, seconds))
+
+    def decode(self, content: bytes) -> Fields | None:
+        """The JSON object in a reply, without the key should the reply hold it. None if it is none."""
+        key = self._key()
+        if len(key) >= _SHORTEST_KEY:
+            content = content.replace(key.encode(), b"[key removed]")
+        try:
+            found = json.loads(content.decode("utf-8"))
+        except (ValueError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _exchange(
+        self, method: str, path: str, body: Fields | None, patience: Patience, *, told: bool = True
+    ) -> Fields:
+        """`told`: the answer has to be a JSON object."""
+        return insist(method, patience, lambda seconds: self._attempt(method, path, body, seconds, told))
+
+    def _open(self, method: str, path: str, body: Fields | None, seconds: float) -> http.client.HTTPResponse:
+        """One request; `seconds` for each wait on the network."""
         request = urllib.request.Request(  # noqa: S310 - the address begins with a constant
             API + path,
             data=None if body is None else json.dumps(body).encode(),
@@ -1031,33 +1088,10 @@ class Client:
             with response:
                 raise self._refusal(response, _read(response, seconds))
 
-    def _exchange(
-        self, method: str, path: str, body: Fields | None, patience: Patience, *, told: bool = True
-    ) -> Fields:
-        """A request until it is answered or must not be repeated; `told`: the answer has to be a JSON object.
-
-        A POST that may have arrived is never sent again: a second run would be billed as well.
-        """
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return self._attempt(method, path, body, patience.attempt_seconds(), told)
-            except UpstreamError as error:
-                pause = max(2.0 ** (attempt - 1) + secrets.randbelow(1000) / 1000, error.retry_after)
-                if not (error.repeat == "any" or (error.repeat == "read" and method == "GET")):
-                    raise
-                if attempt == ATTEMPTS:
-                    error.summary += f" (after {ATTEMPTS} attempts)"
-                    raise
-                if pause >= patience.left:
-                    error.summary += " (deadline exceeded)"
-                    raise
-            patience.pause(pause)
-        raise AssertionError("the last attempt returns or raises")
-
     def _attempt(self, method: str, path: str, body: Fields | None, seconds: float, told: bool) -> Fields:
-        with self.open(method, path, body, seconds) as response, _NetworkErrors():
+        with self._open(method, path, body, seconds) as response, _NetworkErrors():
             content = _read(response, seconds)
-        found = self._decode(content)
+        found = self.decode(content)
         if found is None and told:
             summary = f"Perplexity's reply (HTTP {response.status}) is not the JSON object that it should be."
             raise UpstreamError(summary, status=response.status, repeat="read", ambiguous=True)
@@ -1073,22 +1107,11 @@ class Client:
         return UpstreamError(
             f"Perplexity returned HTTP {status}.{_STATUS_HINTS.get(status, '')}",
             status=status,
-            detail=error_message(self._decode(content) or {}),
+            detail=error_message(self.decode(content) or {}),
             repeat="any" if status == 429 else "read" if status in (500, 502, 503, 504) else "",
             ambiguous=status >= 500,
             retry_after=float(after) if re.fullmatch(r"[0-9]{1,5}", after) else 0.0,
         )
-
-    def _decode(self, content: bytes) -> Fields | None:
-        """The JSON object in a reply, without the key should the reply hold it."""
-        key = self._key()
-        if len(key) >= _SHORTEST_KEY:
-            content = content.replace(key.encode(), b"[key removed]")
-        try:
-            found = json.loads(content.decode("utf-8"))
-        except (ValueError, RecursionError):
-            return None
-        return found if isinstance(found, dict) else None
 
     @functools.cached_property
     def _opener(self) -> urllib.request.OpenerDirector:
@@ -1200,13 +1223,13 @@ class Agent:
         work.response_id = response_id
         if not arguments["wait"]:
             return tell_running(response_id, read_run(response).progress(patience.elapsed), self._budget)
-        return self._follow(response_id, patience, self._budget, 0, work.report)
+        return self._follow(response_id, patience, self._budget, 0, work)
 
     def result(self, arguments: Fields, work: Work) -> ToolResult:
         """perplexity_agent_result. Raises Cancelled."""
         wait: int = arguments["wait_seconds"]
         patience = Patience(wait, work.cancelled, least=1.0 if wait else ONE_CHECK_SECONDS)
-        return self._follow(arguments["response_id"], patience, wait, arguments["offset"], work.report)
+        return self._follow(arguments["response_id"], patience, wait, arguments["offset"], work)
 
     def cancel(self, arguments: Fields, work: Work) -> ToolResult:
         """perplexity_agent_cancel. Raises Cancelled."""
@@ -1216,7 +1239,7 @@ class Agent:
             self._client.cancel(response_id, Patience(self._budget, work.cancelled))
         except UpstreamError as error:
             if error.status != 400:
-                return tell_failure(error, response_id)
+                return tell_failure(error, response_id, seen=False)
             # Perplexity gives the same 400 for a run that has ended and for one that never was.
             return ToolResult(f"Run {response_id} is not running now: it has ended, or never existed. {verify}")
         return ToolResult(f"Cancellation of run {response_id} was requested. {verify}")
@@ -1230,7 +1253,7 @@ class Agent:
         }
         return tools[call.name](call.arguments, work).frame()
 
-    def _follow(self, response_id: str, patience: Patience, budget: float, offset: int, report: Report) -> ToolResult:
+    def _follow(self, response_id: str, patience: Patience, budget: float, offset: int, work: Work) -> ToolResult:
         """Asks for a run again and again until it has ended or `budget` seconds are over."""
         pause = FIRST_PAUSE
         progress = ""
@@ -1240,13 +1263,13 @@ class Agent:
             except UpstreamError as error:
                 if progress and error.repeat and patience.left <= 0:  # the last look is short; the one before was good
                     return tell_running(response_id, progress, self._budget)
-                return tell_failure(error, response_id)
+                return tell_failure(error, response_id, seen=bool(progress or work.response_id))
             if run.ended:
                 return tell_ended(run, response_id, offset)
             progress = run.progress(patience.elapsed)
             if patience.elapsed >= budget:
                 return tell_running(response_id, progress, self._budget)
-            report(patience.elapsed, progress)
+            work.report(patience.elapsed, progress)
             patience.pause(min(pause, max(0.0, budget - patience.elapsed)))
             pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pplx_gateway.caller_keys import CallerKey, digest_of, hint_of, is_one, is_whole, new_id, new_secret
+from pplx_gateway.caller_keys import CallerKey, Use, digest_of, hint_of, is_one, is_whole, new_id, new_secret
 from pplx_gateway.clock import Clock
-from pplx_gateway.errors import AuthenticationFailed, InvalidRequest, NotFound, StoreUnavailable
+from pplx_gateway.errors import AuthenticationFailed, Forbidden, InvalidRequest, NotFound, StoreUnavailable
 from pplx_gateway.store.caller_keys import CallerKeyRows, NameTaken
 
 logger = logging.getLogger("pplx_gateway.keys")
@@ -45,8 +45,9 @@ class CallerKeys:
         """True for a well-made key that this worker does not know of; another one may have made it just now."""
         return is_one(presented) and is_whole(presented) and self._found(presented) is None
 
-    def let_in(self, presented: bytes) -> CallerKey:
-        """The key that was presented. Raises AuthenticationFailed."""
+    def let_in(self, presented: bytes, use: Use) -> CallerKey:
+        """The key that was presented, where keys of that `use` are. Raises AuthenticationFailed, and Forbidden for one
+        that belongs elsewhere."""
         if not is_whole(presented):
             raise AuthenticationFailed("The API key is mistyped or cut off: its checksum is wrong.")
         key = self._found(presented)
@@ -56,6 +57,8 @@ class CallerKeys:
         status = key.status(now)
         if status != "active":
             raise AuthenticationFailed(f"The API key is {status}. Ask the owner of this gateway for another one.")
+        if key.use != use:
+            raise Forbidden(_ELSEWHERE[key.use])
         self._used[key.id] = now
         return key
 
@@ -119,6 +122,14 @@ class CallerKeys:
         digest = digest_of(presented)
         whole, key_id = self._digests.get(digest[:_INDEX_BYTES], (b"", ""))
         return self._keys[key_id] if hmac.compare_digest(whole, digest) else None
+
+
+_ELSEWHERE: dict[Use, str] = {
+    "header": "This key is not for addresses, which are logged. Send it to /mcp as 'Authorization: Bearer KEY', or ask "
+    "the owner of this gateway for one whose use is mcp-path.",
+    "mcp-path": "This key is for MCP's addresses alone (/KEY/mcp, /KEY/sse). Ask the gateway's owner for one that is "
+    "sent in a header.",
+}
 
 
 def _taken(name: str) -> InvalidRequest:

@@ -23,6 +23,9 @@ _HINT_CHARACTERS = 4
 _OUR_PREFIXES = ("session/", "api/")
 
 Upstream = Literal["session", "api"]
+Use = Literal["header", "mcp-path"]
+"""Where a key is presented: in a header, or in the path of MCP's addresses (`/KEY/mcp`, `/KEY/sse`) and nowhere else.
+What stands in addresses ends up in histories and logs, so it must open nothing more."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,6 +49,7 @@ class CallerKey(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     hint: str
     created_at: float
+    use: Use = "header"
     limits: Limits = Limits()
     expires_at: float | None = None
     revoked_at: float | None = None

@@ -80,10 +80,14 @@ async def test_limits_come_back_as_they_were_given(tmp_path: Path) -> None:
         ({"name": "a", "origins": ["app.example"]}, "origins[0]"),
         ({"name": "a", "origins": ["https://app.example/page"]}, "origins[0]"),
         ({"name": "a", "unsupported": "ignore"}, "unsupported"),
+        ({"name": "a", "use": "path"}, "use"),
+        ({"name": "a", "use": None}, "use"),
         ({"name": "a", "expires_at": "soon"}, "expires_at"),
         ({"name": "a", "expires_at": 1_000_000}, "expires_at"),
         ({"name": "a", "expires_at": 1e300}, "expires_at"),
-        ({"name": "a", "secret": "mine"}, None),
+        ({"name": "a", "secret": "mine"}, "secret"),
+        ({"name": "Owner"}, "name"),
+        ({"name": "open"}, "name"),
     ],
 )
 async def test_a_wrong_field_is_refused_by_name(tmp_path: Path, body: dict[str, Any], param: str | None) -> None:
@@ -93,6 +97,18 @@ async def test_a_wrong_field_is_refused_by_name(tmp_path: Path, body: dict[str, 
         assert await listed(rig) == []
 
 
+async def test_where_a_key_is_presented_is_settled_when_it_is_made(tmp_path: Path) -> None:
+    async with running(tmp_path, order=("api",)) as rig:
+        first, _ = await make(rig, "phone")
+        second, _ = await make(rig, "editor", use="mcp-path")
+        changed = await change(rig, second, use="header")
+        assert (changed.status_code, changed.json()["error"]["param"]) == (400, "use")
+        assert [(key["id"], key["use"]) for key in await listed(rig)] == [(first, "header"), (second, "mcp-path")]
+        assert (await change(rig, second, requests_per_day=3)).json()["key"]["use"] == "mcp-path"
+    async with running(tmp_path, order=("api",)) as rig:
+        assert [key["use"] for key in await listed(rig)] == ["header", "mcp-path"], "over a restart too"
+
+
 async def test_names_differ_until_one_is_revoked(tmp_path: Path) -> None:
     async with running(tmp_path, order=("api",)) as rig:
         first, _ = await make(rig, "phone")
@@ -100,6 +116,7 @@ async def test_names_differ_until_one_is_revoked(tmp_path: Path) -> None:
         assert (reply.status, reply.error["param"]) == (400, "name")
         other, _ = await make(rig, "desk")
         assert (await change(rig, other, name="phone")).status_code == 400
+        assert (await change(rig, other, name="owner")).json()["error"]["param"] == "name"
         assert (await revoke(rig, first)).json()["key"]["status"] == "revoked"
         again, _ = await make(rig, "phone")
         assert [(key["id"], key["status"]) for key in await listed(rig)] == [

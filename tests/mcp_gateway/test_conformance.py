@@ -1,7 +1,7 @@
 """MCP's own conformance suite on the gateway, and on its transport with the tools that the suite looks for."""
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from pplx_gateway.clock import Clock
 from pplx_gateway.protocols.mcp.http import Mcp
 from pplx_gateway.settings import Settings
 from pplx_gateway.supervisor import Supervisor
+from pplx_gateway.web.body import read_body
 from pplx_gateway.web.hosts import Hosts
 from pplx_gateway.web.origins import Origins
 from tests.mcp_gateway.fixture_face import FixtureFace
@@ -43,10 +44,14 @@ async def test_the_gateway_conforms(tmp_path: Path, revision: str) -> None:
 @contextlib.asynccontextmanager
 async def transport() -> AsyncGenerator[str, None]:
     supervisor = Supervisor(Clock())
-    routes = Starlette(routes=Mcp(FixtureFace, supervisor, stateless=False).routes())
+    routes = Starlette(routes=Mcp(FixtureFace, supervisor, _read, stateless=False).routes())
     async with serve(_known(Hosts(Origins(routes, Settings()), Settings()))) as url:
         yield f"{url}/mcp"
     await supervisor.close()
+
+
+def _read(receive: Receive) -> Awaitable[bytes]:
+    return read_body(receive, Clock(), limit=1 << 20, wait_seconds=10)
 
 
 def _known(app: ASGIApp) -> ASGIApp:

@@ -1,5 +1,6 @@
 """Addresses, keys, eras and the rest of what HTTP brings with it."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator
@@ -11,10 +12,11 @@ import pytest
 from mcp import ClientSession
 from mcp.client.sse import sse_client
 
+from pplx_gateway.settings import Settings
 from tests.caller_keys.calling import make, revoke
 from tests.cases.scripts import TEXT, agent_steps
 from tests.mcp_gateway.calling import ACCEPT, QUESTION, TOOLS, client_of, events_of, modern, rpc
-from tests.rig import AGENT, KEY, Rig, bearer, running
+from tests.rig import AGENT, ASK_PATH, KEY, Rig, bearer, running
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -66,7 +68,7 @@ async def test_a_wrong_key_in_the_path_is_like_a_path_that_is_not_there(rig: Rig
 
 
 async def test_no_key_in_a_path_reaches_the_log_or_an_answer(rig: Rig) -> None:
-    _, secret = await make(rig)
+    _, secret = await make(rig, use="mcp-path")
     paths = (
         f"/{KEY}/mcp",
         f"/{secret}/mcp",
@@ -88,15 +90,16 @@ async def test_no_key_in_a_path_reaches_the_log_or_an_answer(rig: Rig) -> None:
     assert "/***/mcp" in log
 
 
-async def test_a_callers_key_opens_the_path_until_it_is_revoked(rig: Rig) -> None:
-    key_id, secret = await make(rig, upstreams=["api"])
+async def test_a_key_made_for_addresses_opens_the_path_until_it_is_revoked(rig: Rig) -> None:
+    key_id, secret = await make(rig, use="mcp-path", upstreams=["api"])
     async with client_of(f"{rig.url}/{secret}/mcp", key=None) as caller:
         await rig.script(AGENT, agent_steps())
         told = await caller.call("perplexity_ask", query=QUESTION)
         assert "(api)" in told.text, "a key that may ask the api alone asks that"
         response_id = told.structured["response_id"]
         assert (await rig.get(f"/v1/responses/{response_id}")).status == 404, "it is the caller's, not the owner's"
-        assert (await rig.get(f"/v1/responses/{response_id}", key=secret)).status == 200
+        again = await caller.call("perplexity_agent_result", response_id=response_id)
+        assert again.structured["response_id"] == response_id
         refused = await caller.call("perplexity_search", query=QUESTION, model="session/gpt")
         assert refused.code == "model_not_allowed"
     async with client_of(f"{rig.url}/mcp") as owner:
@@ -105,6 +108,38 @@ async def test_a_callers_key_opens_the_path_until_it_is_revoked(rig: Rig) -> Non
         assert stranger.code == "not_found"
     await revoke(rig, key_id)
     assert (await rpc(rig, f"/{secret}/mcp", "tools/list", key=None)).status_code == 404
+
+
+async def test_a_key_made_for_addresses_opens_nothing_else(rig: Rig) -> None:
+    _, secret = await make(rig, use="mcp-path")
+    asked = {"model": "sonar", "messages": [{"role": "user", "content": QUESTION}]}
+    for path, body in (("/v1/chat/completions", asked), ("/v1/responses", {"input": QUESTION}), ("/mcp", LIST)):
+        for headers in (bearer(secret), {"x-api-key": secret}):
+            reply = await rig.client.post(rig.url + path, json=body, headers={"accept": ACCEPT, **headers})
+            assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden"), path
+            assert "MCP's addresses alone" in reply.json()["error"]["message"]
+            assert secret not in reply.text
+    for path in ("/v1/models", "/v1/usage", "/admin/caller-keys", "/sse"):
+        reply = await rig.client.get(rig.url + path, headers=bearer(secret))
+        assert reply.status_code == 403, path
+    assert (await rig.client.get(f"{rig.url}/{secret}/v1/models")).status_code == 401
+    health = await rig.client.get(f"{rig.url}/health", headers=bearer(secret))
+    assert set(health.json()) == {"status", "service", "version"}, "as to anybody"
+    assert await rig.requests(f"{AGENT}*") == []
+    assert await rig.requests(ASK_PATH) == []
+
+
+async def test_an_ordinary_callers_key_is_no_part_of_an_address(rig: Rig) -> None:
+    key_id, secret = await make(rig)
+    for path in (f"/{secret}/mcp", f"/{secret}/sse"):
+        reply = await rig.client.post(rig.url + path, json=LIST, headers={"accept": ACCEPT})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (403, "forbidden")
+        assert "Authorization: Bearer" in reply.json()["error"]["message"]
+        assert "mcp-path" in reply.json()["error"]["message"]
+        assert secret not in reply.text
+    assert (await rpc(rig, "/mcp", "tools/list", key=secret)).status_code == 200
+    await revoke(rig, key_id)
+    assert (await rpc(rig, f"/{secret}/mcp", "tools/list", key=None)).status_code == 404, "like any wrong key"
 
 
 async def test_a_session_belongs_to_the_key_that_began_it(rig: Rig) -> None:
@@ -179,13 +214,88 @@ async def test_eras_mix_on_one_address(rig: Rig) -> None:
     assert (unknown.status_code, unknown.json()["error"]["code"]) == (400, -32022)
 
 
-@pytest.mark.parametrize("content", [b"{bad", b"\xff", b"[]", b'"x"', b"1" * 5000, b"[" * 100_000, b"{}"])
-async def test_what_is_no_message_is_refused_in_both_eras(rig: Rig, content: bytes) -> None:
-    for more in ({}, modern("tools/list")[1]):
-        headers = {"accept": ACCEPT, "content-type": "application/json", **bearer(KEY), **more}
-        reply = await rig.client.post(f"{rig.url}/mcp", content=content, headers=headers)
-        assert 400 <= reply.status_code < 500 or reply.status_code == 202
-        assert "Traceback" not in reply.text
+PARSE, INVALID = -32700, -32600
+NO_MESSAGES: tuple[tuple[bytes, int, object], ...] = (
+    (b"", PARSE, None),
+    (b"{bad", PARSE, None),
+    (b"\xff", PARSE, None),
+    (b"1" * 5000, PARSE, None),
+    (b"[" * 100_000, PARSE, None),
+    (b"{}", INVALID, None),
+    (b"[]", INVALID, None),
+    (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', INVALID, None),
+    (b'"x"', INVALID, None),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', INVALID, None),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', INVALID, None),
+    (b'{"id":7,"method":"ping"}', INVALID, 7),
+    (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', INVALID, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":{}}', INVALID, 7),
+    (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[1]}', INVALID, "a"),
+    (b'{"jsonrpc":"2.0","id":7,"result":"x"}', INVALID, 7),
+)
+
+
+async def test_what_is_no_message_is_refused_in_our_words_in_both_eras(rig: Rig) -> None:
+    headers = {"accept": ACCEPT, "content-type": "application/json", **bearer(KEY)}
+    began = await rig.client.post(f"{rig.url}/mcp", json=INITIALIZE, headers=headers)
+    session = {"mcp-session-id": began.headers["mcp-session-id"]}
+    for content, code, identifier in NO_MESSAGES:
+        for more in ({}, session, modern("tools/list")[1]):
+            reply = await rig.client.post(f"{rig.url}/mcp", content=content, headers={**headers, **more})
+            assert reply.status_code == 400, content[:60]
+            told = reply.json()
+            assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", identifier, code), content[:60]
+            for word in ("pydantic", "alidation error", "Traceback", "input_value", "JSONRPC"):
+                assert word not in reply.text
+    still = await rig.client.post(f"{rig.url}/mcp", json=LIST, headers={**headers, **session})
+    assert await listed(still) == TOOLS
+
+
+async def test_a_message_may_be_as_large_as_any_body(rig: Rig) -> None:
+    async def post(size: int) -> httpx2.Response:
+        body, headers = modern("tools/list", {"x": "x" * size})
+        return await rig.client.post(f"{rig.url}/mcp", json=body, headers={**headers, **bearer(KEY)})
+
+    assert await listed(await post(5 << 20)) == TOOLS
+    refused = await post(Settings().max_body_bytes)
+    assert refused.status_code == 413
+    assert "PPLX_MAX_BODY_BYTES" in refused.json()["error"]["message"]
+
+
+async def test_a_body_that_does_not_come_is_given_up(rig: Rig) -> None:
+    url = httpx2.URL(rig.url)
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    head = f"POST /{KEY}/mcp HTTP/1.1\r\nhost: {url.host}:{url.port}\r\ncontent-type: application/json\r\n"
+    writer.write(f"{head}content-length: 50\r\n\r\n{{".encode())
+    assert (await reader.readline()).split()[1] == b"408"
+    writer.close()
+
+
+# what counts
+
+
+async def test_only_tool_calls_that_ask_count_against_a_keys_limits(rig: Rig) -> None:
+    for use in ("header", "mcp-path"):
+        key_id, secret = await make(rig, use, use=use, requests_per_day=1, upstreams=["api"])
+        url, key = (f"{rig.url}/mcp", secret) if use == "header" else (f"{rig.url}/{secret}/mcp", None)
+        async with client_of(url, "legacy", key=key) as caller:
+            for _ in range(3):
+                assert [tool.name for tool in (await caller.client.list_tools()).tools] == TOOLS
+                assert not (await caller.call("perplexity_models")).is_error
+            await caller.client.read_resource("pplx://usage")
+            for wrong in ({"query": QUESTION, "model": "no-such-model"}, {"query": QUESTION, "after": "soon"}, {}):
+                assert (await caller.call("perplexity_search", **wrong)).is_error
+            await rig.script(AGENT, agent_steps())
+            told = await caller.call("perplexity_ask", query=QUESTION)
+            assert not told.is_error
+            refused = await caller.call("perplexity_ask", query=QUESTION)
+            assert refused.code == "rate_limit_exceeded"
+            assert "1 times a day" in refused.text
+            assert (await caller.call("perplexity_web_search", query=QUESTION)).code == "rate_limit_exceeded"
+            again = await caller.call("perplexity_agent_result", response_id=told.structured["response_id"])
+            assert TEXT in again.text, "what was paid for can be fetched"
+        await revoke(rig, key_id)
+    assert len(await rig.requests(f"{AGENT}*")) == 2
 
 
 # the transport before
@@ -214,7 +324,7 @@ async def test_sse_serves_the_same_tools(rig: Rig) -> None:
 
 
 async def test_an_sse_stream_takes_messages_of_its_own_key_alone(rig: Rig) -> None:
-    _, secret = await make(rig)
+    _, secret = await make(rig, use="mcp-path")
     async with rig.client.stream("GET", f"{rig.url}/{KEY}/sse") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         lines = stream.aiter_lines()

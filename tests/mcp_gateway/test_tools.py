@@ -209,6 +209,17 @@ async def test_agents_without_a_key_for_the_api_say_what_is_missing(tmp_path: Pa
             assert "PERPLEXITY_API_KEY" in told.text
 
 
+async def test_of_an_id_that_nobody_knows_nothing_can_be_collected(both: Both) -> None:
+    _, caller = both
+    for name in ("perplexity_agent_result", "perplexity_agent_cancel"):
+        told = await caller.call(name, response_id="resp_nowhere")
+        assert told.is_error
+        assert told.code == "not_found"
+        assert "resp_nowhere" in told.text
+        assert "To collect it" not in told.text
+        assert "response_id" not in told.structured
+
+
 # answers
 
 

@@ -5,12 +5,10 @@ the POST that starts a run is repeated only where it was refused or never left (
 """
 
 import http.client
-import json
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from pplx_agent_mcp import (
-    ATTEMPTS,
     FIRST_PAUSE,
     LONGEST_PAUSE,
     MAX_BODY,
@@ -58,7 +56,7 @@ class Follower:
             if _is_stream(reply):
                 yield from self._read(reply)
             else:
-                yield from self._begin(_object_of(reply))
+                yield from self._begin(self._object_of(reply))
         if not self._has_ended() and not self.response_id:
             raise UpstreamError("The connection ended before Perplexity named the run.", ambiguous=True)
         yield from self._resume()
@@ -87,25 +85,23 @@ class Follower:
         return submit(asked.whole)
 
     def _open_stream(self, body: Fields) -> http.client.HTTPResponse:
-        return self._open("POST", "/v1/agent", {**body, "stream": True})
-
-    def _open(self, method: str, path: str, body: Fields | None) -> http.client.HTTPResponse:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                return self._client.open(method, path, body, self._patience.attempt_seconds())
-            except UpstreamError as error:
-                pause = max(2.0 ** (attempt - 1), error.retry_after)
-                again = error.repeat == "any" or (error.repeat == "read" and method == "GET")
-                if not again or attempt == ATTEMPTS or pause >= self._patience.left:
-                    raise
-            self._patience.pause(pause)
-        raise AssertionError("the last attempt returns or raises")
+        return self._client.open("POST", "/v1/agent", {**body, "stream": True}, self._patience)
 
     def _begin(self, response: Fields) -> Iterator[Piece]:
         """What the first reply says where it is no stream: in most cases no more than the run's id."""
         if self._gathering.begin(response):
             self._say(f"run {self.response_id} has started")
         yield from self._see(response)
+
+    def _object_of(self, reply: http.client.HTTPResponse) -> Fields:
+        """Raises UpstreamError."""
+        try:
+            found = self._client.decode(reply.read(MAX_BODY))
+        except (OSError, http.client.HTTPException) as error:
+            raise network_error(error) from None
+        if found is None:
+            raise UpstreamError("Perplexity's reply is neither a stream nor a JSON object.", ambiguous=True)
+        return found
 
     # reading a stream
 
@@ -125,7 +121,7 @@ class Follower:
         """The stream from where it broke; None if there is none to be had."""
         after = f"&starting_after={cursor}" if cursor >= 0 else ""
         try:
-            reply = self._open("GET", f"/v1/agent/{self.response_id}?stream=true{after}", None)
+            reply = self._client.open("GET", f"/v1/agent/{self.response_id}?stream=true{after}", None, self._patience)
         except UpstreamError:
             return None  # looking at the run will tell the reason, if there is one
         if _is_stream(reply):
@@ -202,16 +198,3 @@ class Follower:
 
 def _is_stream(reply: http.client.HTTPResponse) -> bool:
     return (reply.headers.get("Content-Type") or "").lower().startswith("text/event-stream")
-
-
-def _object_of(reply: http.client.HTTPResponse) -> Fields:
-    """Raises UpstreamError."""
-    try:
-        found = json.loads(reply.read(MAX_BODY).decode())
-    except (OSError, http.client.HTTPException) as error:
-        raise network_error(error) from None
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise UpstreamError("Perplexity's reply is neither a stream nor a JSON object.", ambiguous=True)
-    return found

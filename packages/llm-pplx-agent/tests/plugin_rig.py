@@ -1,15 +1,21 @@
-"""The real `llm` command with a folder of its own, led to the emulator as it would reach Perplexity."""
+"""The real `llm` command with a folder of its own, led to the emulator as it would reach Perplexity.
+
+Each run is a process of its own; most are forked from one that has imported `llm` (warm_llm.py).
+"""
 
 import asyncio
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import httpx2
 import msgspec
+import warm_llm
 
 KEY = "pplx-SECRET-KEY"
 AGENT = "/v1/agent"
@@ -75,7 +81,9 @@ class Done(msgspec.Struct):
 
 
 class Rig:
-    def __init__(self, emulator: str, way: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, emulator: str, way: Mapping[str, str], folder: Path, warm: str) -> None:
+        """`warm` is where warm_llm.py listens."""
+        self.warm = warm
         self.emulator = emulator
         self.environment = {**way, "LLM_USER_PATH": str(folder / "llm")}
         self.folder = folder
@@ -86,25 +94,36 @@ class Rig:
 
     # the command
 
-    async def start(self, *arguments: str, key: str | None = KEY, **variables: str) -> asyncio.subprocess.Process:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-        given = {"PERPLEXITY_API_KEY": key} if key is not None else {}
-        return await asyncio.create_subprocess_exec(
+    async def llm(self, *arguments: str, key: str | None = KEY, stdin: str = "", **variables: str) -> Done:
+        with ExitStack() as opened:
+            streams = [opened.enter_context(TemporaryFile()) for _ in range(3)]
+            streams[0].write(stdin.encode())
+            streams[0].seek(0)
+            numbers = [stream.fileno() for stream in streams]
+            environment = self._environment(key, variables)
+            run = asyncio.to_thread(warm_llm.run, self.warm, arguments, str(self.folder), environment, numbers)
+            status = await asyncio.wait_for(run, SECONDS)
+            for stream in streams:
+                stream.seek(0)
+            return _checked(status, streams[1].read(), streams[2].read())
+
+    async def fresh_llm(self, *arguments: str, key: str | None = KEY, **variables: str) -> Done:
+        """The same by a process that has everything still to import."""
+        process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "llm", *arguments),
-            stdin=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=self.folder,
-            env={**kept, **self.environment, **given, **variables},
+            env=self._environment(key, variables),
         )
+        out, err = await asyncio.wait_for(process.communicate(), SECONDS)
+        return _checked(process.returncode or 0, out, err)
 
-    async def llm(self, *arguments: str, key: str | None = KEY, stdin: str = "", **variables: str) -> Done:
-        process = await self.start(*arguments, key=key, **variables)
-        out, err = await asyncio.wait_for(process.communicate(stdin.encode()), SECONDS)
-        done = Done(process.returncode or 0, out.decode(), err.decode())
-        assert "Traceback" not in done.err, done.err
-        assert KEY not in done.out + done.err
-        return done
+    def _environment(self, key: str | None, variables: Mapping[str, str]) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        given = {"PERPLEXITY_API_KEY": key} if key is not None else {}
+        return {**kept, **self.environment, **given, **variables}
 
     async def ask(self, *arguments: str, **variables: str) -> Done:
         """`llm -m pplx-agent ...`, which has to succeed."""
@@ -147,6 +166,13 @@ class Rig:
         params = {"path": path, "count": "1", "timeout": "30", **more}
         reply = await self._client.get(f"{self.emulator}/_emulator/wait", params=params)
         assert reply.status_code == 200, reply.text
+
+
+def _checked(status: int, out: bytes, err: bytes) -> Done:
+    done = Done(status, out.decode(), err.decode())
+    assert "Traceback" not in done.err, done.err
+    assert KEY not in done.out + done.err
+    return done
 
 
 def _form(answer: Sequence[Json] | Json | str) -> Json:

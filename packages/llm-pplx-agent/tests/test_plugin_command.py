@@ -8,18 +8,23 @@ QUESTION = "Which two rivers meet in Ghent?"
 
 
 async def test_an_answer_is_told_once_with_its_sources(rig: Rig) -> None:
-    await rig.script(events())
-    done = await rig.ask(QUESTION)
+    await rig.script(events(), events())
+    fresh, done = await rig.fresh_llm("-m", "pplx-agent", QUESTION), await rig.ask(QUESTION)
+    assert fresh == done
     assert done.out == f"{ANSWER}{SOURCES}\n"
-    assert len(await rig.requests()) == 1
-    (seen,) = await rig.requests("POST")
-    assert seen["json"] == {
-        "input": [{"type": "message", "role": "user", "content": QUESTION}],
-        "effort": "medium",
-        "background": True,
-        "stream": True,
-        "tools": [{"type": "web_search"}, {"type": "fetch_url"}],
-    }
+    assert len(await rig.requests()) == 2
+    first, seen = await rig.requests("POST")
+    assert (
+        first["json"]
+        == seen["json"]
+        == {
+            "input": [{"type": "message", "role": "user", "content": QUESTION}],
+            "effort": "medium",
+            "background": True,
+            "stream": True,
+            "tools": [{"type": "web_search"}, {"type": "fetch_url"}],
+        }
+    )
 
 
 async def test_reasoning_and_progress_go_to_stderr(rig: Rig) -> None:

@@ -1,16 +1,12 @@
-"""What is released: the wheel, and a README that says what is so."""
+"""The plugin's language, and a README that says what is so."""
 
 import ast
 import asyncio
 import os
 import re
-import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
-import llm_pplx_agent
-import pplx_agent_mcp
 import pytest
 from llm_pplx_agent.options import RETIRED, AgentOptions
 from plugin_rig import KEY, SECONDS, Rig, response
@@ -30,40 +26,33 @@ def test_the_plugin_is_python_3_10() -> None:
         ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 10))
 
 
-def test_the_wheel_holds_the_plugin_its_entry_point_and_its_needs(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    source = tmp_path / "source"
-    source.mkdir()
-    for path in ("pyproject.toml", "README.md", *(f"llm_pplx_agent/{file.name}" for file in _modules())):
-        (source / path).parent.mkdir(exist_ok=True)
-        (source / path).write_bytes((FOLDER / path).read_bytes())
-    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(source)], check=True, capture_output=True, timeout=110)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as opened:
-        names = opened.namelist()
-        info = f"llm_pplx_agent-{llm_pplx_agent.__version__}.dist-info"
-        needs = re.findall(r"^Requires-Dist: (.+)$", opened.read(f"{info}/METADATA").decode(), re.MULTILINE)
-        assert opened.read(f"{info}/entry_points.txt").decode().split() == [
-            "[llm]",
-            "pplx_agent",
-            "=",
-            "llm_pplx_agent",
-        ]
-    assert {name for name in names if ".dist-info" not in name} == {
-        f"llm_pplx_agent/{file.name}" for file in _modules()
-    }
-    assert needs == ["llm>=0.36", f"pplx-agent-mcp=={pplx_agent_mcp.__version__}"]
+def test_the_plugin_reaches_into_nothing_private_of_the_one_file() -> None:
+    for file in (FOLDER / "llm_pplx_agent").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "pplx_agent_mcp":
+                assert not [alias.name for alias in node.names if alias.name.startswith("_")]
+            if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr):
+                assert ast.unparse(node.value) in ("self", "cls"), f"{file.name}: {ast.unparse(node)}"
 
 
-def _modules() -> list[Path]:
-    return [file for file in (FOLDER / "llm_pplx_agent").iterdir() if file.suffix == ".py" or file.name == "py.typed"]
+SHIM = """\
+#!{python} -IS
+import os, sys
+sys.path.append({tests!r})
+import warm_llm
+sys.exit(warm_llm.run({warm!r}, sys.argv[1:], os.getcwd(), os.environ, (0, 1, 2)))
+"""
 
 
 async def run(rig: Rig, command: str) -> str:
     """stdout of a command of the README, in a shell; stderr must hold no fault."""
     picture = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
     (rig.folder / "picture.png").write_bytes(picture)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shim = rig.folder / "bin" / "llm"
+    shim.parent.mkdir(exist_ok=True)
+    shim.write_text(SHIM.format(python=sys.executable, tests=str(Path(__file__).parent), warm=rig.warm))
+    shim.chmod(0o700)
+    path = os.pathsep.join((str(shim.parent), str(Path(sys.executable).parent), os.environ["PATH"]))
     process = await asyncio.create_subprocess_exec(
         *("bash", "-c", f"set -o pipefail; {command}"),
         stdin=asyncio.subprocess.PIPE,

@@ -1,6 +1,8 @@
 """The real server as a process, spoken to over its pipes."""
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -21,6 +23,9 @@ SECONDS = 60.0
 """How long to wait for what must come. Only a failing test takes that long."""
 
 Frame = dict[str, Any]
+
+END = "end of the test"
+PONG: Frame = {"jsonrpc": "2.0", "id": END, "result": {}}
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -143,29 +148,57 @@ class ServerProcess:
         self._folder.cleanup()
 
 
+@functools.cache
+def shared_fake() -> Fake:
+    """One for the whole suite: what it takes is its certificates."""
+    fake = Fake()
+    atexit.register(fake.close)
+    return fake
+
+
 class ServerCase(unittest.TestCase):
-    """Tests that start the server, and lead it to a fake upstream that a class shares."""
+    """Tests that start the server, and lead it to a fake upstream.
+
+    The tests of a class share a server for what needs no fresh one: it keeps nothing from one request to the next, and
+    after each test it is asked whether anything was left to be said.
+    """
 
     fake: Fake
+    _shared: ServerProcess | None
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.fake = Fake()
-        cls.addClassCleanup(cls.fake.close)
+        cls.fake = shared_fake()
+        cls._shared = None
+        cls.addClassCleanup(cls._end_shared)
 
     def setUp(self) -> None:
         self.fake.reset()
-        self._shared: ServerProcess | None = None
+
+    def tearDown(self) -> None:
+        """No test finds what another one has left."""
+        cls = type(self)
+        server, cls._shared = cls._shared, None
+        if server is None:
+            return
+        with contextlib.ExitStack() as unless_well:
+            unless_well.callback(server.dispose)
+            self.assertEqual(server.ask(request("ping", END)), PONG, "more replies than were asked for")
+            unless_well.pop_all()
+            cls._shared = server
 
     def start(self, key: str | None = KEY, wait: int | None = None) -> ServerProcess:
         return self._start({} if wait is None else {"PERPLEXITY_AGENT_WAIT_SECONDS": str(wait)}, key)
 
     def ask(self, message: Frame | bytes) -> Frame:
-        """The reply of a server that the test keeps for all that it asks so."""
-        if self._shared is None:
-            self._shared = self._start({})
-            self.addCleanup(self._end, self._shared)
-        return self._shared.ask(message)
+        """The reply of the server that the class shares."""
+        return self._common().ask(message)
+
+    def replies(self, *messages: Frame | bytes) -> list[Frame]:
+        """All replies of the server that the class shares to messages that are no calls of tools, in their order."""
+        server = self._common()
+        server.send(*messages, request("ping", END))
+        return list(iter(server.next, PONG))
 
     def talk(self, *messages: Frame | bytes, **environment: str) -> list[Frame]:
         """All replies of a server of its own that is sent the messages and the end of input."""
@@ -192,5 +225,16 @@ class ServerCase(unittest.TestCase):
         self.addCleanup(server.dispose)
         return server
 
-    def _end(self, server: ServerProcess) -> None:
-        self.assertEqual(server.end(), [], "more replies than were asked for")
+    def _common(self) -> ServerProcess:
+        cls = type(self)
+        if cls._shared is None:
+            cls._shared = ServerProcess(self.fake.environment())
+        return cls._shared
+
+    @classmethod
+    def _end_shared(cls) -> None:
+        if cls._shared is not None:
+            try:
+                assert cls._shared.end() == [], "more replies than were asked for"
+            finally:
+                cls._shared.dispose()

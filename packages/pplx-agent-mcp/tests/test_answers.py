@@ -78,12 +78,11 @@ class Ends(ServerCase):
     def test_a_long_answer_comes_in_parts_that_join_to_the_whole(self) -> None:
         answer = "".join(f"Paragraph {number}. {'word ' * 40}[1]\n\n" for number in range(700))
         self.serve(completed(answer))
-        server = self.start()
         parts: list[str] = []
         offset = 0
         while True:
             call_again = call("perplexity_agent_result", 1, response_id="resp_1", offset=offset)
-            text = text_of(server.ask(call_again))
+            text = text_of(self.ask(call_again))
             self.assertIn("[1] One — https://one.example/", text)
             self.assertLess(len(text), 61_000)
             body = text.partition("stand in it.\n\n")[2].rpartition("\n\nSources:")[0]
@@ -206,6 +205,18 @@ class Cancelling(ServerCase):
         self.assertEqual(len(texts), 1)
         self.assertIn("not running now", next(iter(texts)))
         self.assertIn("never existed", next(iter(texts)))
+
+    def test_a_run_that_nobody_knows_is_not_said_to_be_collectable(self) -> None:
+        self.fake.replies = lambda _: Answer({"error": {"message": "resource not found", "code": 404}}, 404)
+        for tool in ("perplexity_agent_result", "perplexity_agent_cancel"):
+            text = self.refuse(tool, response_id="resp_7")
+            self.assertIn("There is no run resp_7", text)
+            self.assertIn("resource not found", text)
+            self.assertNotIn("To collect it", text)
+
+    def test_a_run_that_was_started_is_collectable_even_if_it_is_not_found_at_first(self) -> None:
+        self.fake.replies = lambda seen: self.fake.started() if seen.method == "POST" else Answer({}, 404)
+        self.assertIn('"response_id": "resp_1"', self.refuse("perplexity_agent", query="x"))
 
     def test_any_other_refusal_is_an_error(self) -> None:
         for status in (401, 403, 404, 409, 500):

@@ -12,6 +12,8 @@ from server_process import FILE
 
 FOLDER = Path(__file__).resolve().parent
 MODULES = ("test_vectors", "test_answers", "test_network", "test_release", "test_library")
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+OURS = "{}.{}".format(*sys.version_info)
 PLACES = ("~/.pyenv/versions/{}.*/bin/python", "~/.local/share/uv/python/cpython-{}.*/bin/python3")
 """Where tools that install interpreters put them, besides what is on the PATH."""
 
@@ -28,24 +30,33 @@ def find(version: str) -> str | None:
 
 
 class Supported(unittest.TestCase):
-    def run_suite(self, version: str) -> None:
-        if version == "{}.{}".format(*sys.version_info):
-            self.skipTest("this is the interpreter that runs the suite anyway")
-        python = find(version)
-        if python is None:
-            self.skipTest(f"Python {version} is not installed here")
-        runs = [self._begin(python, module) for module in MODULES]  # side by side: most of their time is waiting
-        for run in runs:
-            complaints = run.communicate(timeout=600)[1]
-            self.assertEqual(run.returncode, 0, complaints)
-            self.assertNotIn("skipped", complaints)
+    """The interpreters run side by side: much of the suite's time is waiting."""
 
-    def _begin(self, python: str, module: str) -> "subprocess.Popen[str]":
-        command = [python, "-m", "unittest", module]
+    runs: dict[str, "subprocess.Popen[str]"]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        others = [version for version in VERSIONS if version != OURS]
+        found = {version: python for version in others if (python := find(version))}
+        cls.runs = {version: cls._begin(python) for version, python in found.items()}
+
+    @classmethod
+    def _begin(cls, python: str) -> "subprocess.Popen[str]":
+        command = [python, "-m", "unittest", *MODULES]
         run = subprocess.Popen(command, cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(run.communicate)
-        self.addCleanup(run.kill)
+        cls.addClassCleanup(run.communicate)
+        cls.addClassCleanup(run.kill)
         return run
+
+    def run_suite(self, version: str) -> None:
+        if version == OURS:
+            self.skipTest("this is the interpreter that runs the suite anyway")
+        if version not in self.runs:
+            self.skipTest(f"Python {version} is not installed here")
+        run = self.runs[version]
+        complaints = run.communicate(timeout=600)[1]
+        self.assertEqual(run.returncode, 0, complaints)
+        self.assertNotIn("skipped", complaints)
 
     def test_python_3_10_runs_the_suite(self) -> None:
         self.run_suite("3.10")

@@ -166,6 +166,23 @@ class TheFolder(unittest.TestCase):
         for name in variables:
             self.assertIn(f'"{name}"', SOURCE)
 
+    def test_the_registry_entry_keeps_to_the_registrys_schema(self) -> None:
+        """As far as it is about such an entry: server.schema.json of 2025-12-11."""
+        entry = json.loads((FOLDER / "server.json").read_text(encoding="utf-8"))
+        self.assertTrue(entry["$schema"].endswith("/schemas/2025-12-11/server.schema.json"))
+        self.assertRegex(entry["name"], r"^(?=.{3,200}$)[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$")
+        for field in ("title", "description"):
+            self.assertLessEqual(1, len(entry[field]))
+            self.assertLessEqual(len(entry[field]), 100)
+        self.assertRegex(entry["version"], r"^\d+\.\d+\.\d+$")
+        (package,) = entry["packages"]
+        self.assertEqual(entry["name"].rpartition("/")[2], package["identifier"])
+        self.assertIn(f'"title": "{entry["title"]}"', SOURCE)
+        for variable in package["environmentVariables"]:
+            self.assertLessEqual(set(variable), {"name", "description", "isRequired", "isSecret", "format", "default"})
+            self.assertIn(variable.get("format", "string"), ("string", "number", "boolean", "filepath"))
+            self.assertIsInstance(variable.get("default", ""), str)
+
     def test_the_readme_belongs_to_the_registry_entry_and_to_this_version(self) -> None:
         readme = (FOLDER / "README.md").read_text(encoding="utf-8")
         entry = json.loads((FOLDER / "server.json").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Callers' keys in the store, and how often each was used of late."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -21,10 +21,16 @@ class NameTaken(Exception):
 
 
 class Counted(NamedTuple):
-    """Whether a request still fits, and when the count begins anew (seconds since the epoch)."""
+    """Whether a request still fits, among those since `began` (seconds since the epoch), within `seconds`."""
 
     fits: bool
-    anew_at: float
+    began: float
+    seconds: int
+
+    @property
+    def anew_at(self) -> float:
+        """When the count begins anew."""
+        return self.began + self.seconds
 
 
 class CallerKeyRows:
@@ -62,9 +68,13 @@ class CallerKeyRows:
         """Counts a request in, if it is among the first `most` within `seconds`, over all workers."""
         rows = await self._database.fetch(_COUNT, (caller, seconds, now, most))
         if rows:
-            return Counted(True, rows[0][0] + seconds)
+            return Counted(True, rows[0][0], seconds)
         rows = await self._database.fetch(_BEGAN, (caller, seconds))
-        return Counted(False, rows[0][0] + seconds if rows else now + seconds)
+        return Counted(False, rows[0][0] if rows else now, seconds)
+
+    async def count_out(self, caller: str, counted: Iterable[Counted]) -> None:
+        """Takes back what was counted in, unless the count has begun anew."""
+        await self._database.write(*((_COUNT_OUT, (caller, each.seconds, each.began)) for each in counted))
 
     async def _changing(self, sql: str, arguments: tuple[object, ...]) -> int:
         try:
@@ -76,7 +86,7 @@ class CallerKeyRows:
 
 
 def _arguments(key: CallerKey, digest: bytes) -> tuple[object, ...]:
-    return (key.id, key.name, digest, key.hint, _limits(key.limits), key.created_at, key.expires_at)
+    return (key.id, key.name, digest, key.hint, key.use, _limits(key.limits), key.created_at, key.expires_at)
 
 
 def _limits(limits: Limits) -> bytes:
@@ -84,11 +94,12 @@ def _limits(limits: Limits) -> bytes:
 
 
 def _kept(row: Row) -> KeptKey:
-    key_id, name, digest, hint, limits, created_at, expires_at, revoked_at, last_used_at = row
+    key_id, name, digest, hint, use, limits, created_at, expires_at, revoked_at, last_used_at = row
     key = CallerKey(
         id=key_id,
         name=name,
         hint=hint,
+        use=use,
         limits=msgspec.json.decode(limits, type=Limits),
         created_at=created_at,
         expires_at=expires_at,
@@ -98,12 +109,12 @@ def _kept(row: Row) -> KeptKey:
     return KeptKey(digest, key)
 
 
-_COLUMNS = "id, name, digest, hint, limits, created_at, expires_at, revoked_at, last_used_at"
+_COLUMNS = "id, name, digest, hint, use, limits, created_at, expires_at, revoked_at, last_used_at"
 _ALL = "from caller_keys order by created_at, id"
 _NEXT = "(select coalesce(max(changed), 0) + 1 from caller_keys)"
 _ADD = f"""
-insert into caller_keys (id, name, digest, hint, limits, created_at, expires_at, changed)
-values (?, ?, ?, ?, ?, ?, ?, {_NEXT})
+insert into caller_keys (id, name, digest, hint, use, limits, created_at, expires_at, changed)
+values (?, ?, ?, ?, ?, ?, ?, ?, {_NEXT})
 """  # noqa: S608
 _CHANGE = f"""
 update caller_keys set name = ?, limits = ?, expires_at = ?, changed = {_NEXT} where id = ? and revoked_at is null
@@ -113,9 +124,10 @@ _USED = "update caller_keys set last_used_at = max(coalesce(last_used_at, 0), ?)
 _COUNT = """
 insert into caller_counts (caller, seconds, began, count) values (?1, ?2, ?3, 1)
 on conflict (caller, seconds) do update set
-  count = case when began + seconds <= ?3 then 1 else count + 1 end,
-  began = case when began + seconds <= ?3 then ?3 else began end
-where began + seconds <= ?3 or count < ?4
+  count = case when began + seconds <= ?3 or began > ?3 + 60 then 1 else count + 1 end,
+  began = case when began + seconds <= ?3 or began > ?3 + 60 then ?3 else began end
+where began + seconds <= ?3 or began > ?3 + 60 or count < ?4
 returning began
-"""
+"""  # a count that begins in the future: the machine's clock was put back
+_COUNT_OUT = "update caller_counts set count = max(0, count - 1) where caller = ? and seconds = ? and began = ?"
 _BEGAN = "select began from caller_counts where caller = ? and seconds = ?"

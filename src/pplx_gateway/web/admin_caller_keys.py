@@ -12,11 +12,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from pplx_gateway.caller_keeping import CallerKeys
-from pplx_gateway.caller_keys import CallerKey, Limits, Upstream
+from pplx_gateway.caller_keys import CallerKey, Limits, Upstream, Use
 from pplx_gateway.decode import decode
 from pplx_gateway.errors import InvalidRequest, StoreUnavailable
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.web.access import CALLER_LEFT
+from pplx_gateway.web.authentication import OPEN, OWNER
 from pplx_gateway.web.body import read_body
 from pplx_gateway.web.leaving import CallerLeft
 from pplx_gateway.web.money import decimal_response
@@ -43,9 +44,11 @@ def routes(gateway: Gateway) -> list[BaseRoute]:
 
 
 class NewCallerKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Null or left out = no limit. Costs are US dollars, days and months those of UTC. `models` may hold `*`."""
+    """Null or left out = no limit. Costs are US dollars, days and months those of UTC. `models` may hold `*`. `use` is
+    where the key is presented; it cannot be changed later."""
 
     name: Name
+    use: Use = "header"
     requests_per_minute: Count | None = None
     requests_per_day: Count | None = None
     cost_per_day: Decimal | None = None
@@ -79,6 +82,7 @@ class ShownCallerKey(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     status: Literal["active", "expired", "revoked"]
+    use: Use
     hint: str
     requests_per_minute: int | None
     requests_per_day: int | None
@@ -99,7 +103,7 @@ class ShownCallerKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MadeCallerKey(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` is what the caller sends as bearer token. It is shown this once."""
+    """`secret` is what the caller sends as bearer token, or puts into MCP's address. It is shown this once."""
 
     status: Literal["ok"]
     secret: str
@@ -133,7 +137,13 @@ class AdminCallerKeys:
         now = self._gateway.clock.now()
         limits = msgspec.convert(msgspec.structs.asdict(form), Limits)
         key = CallerKey(
-            id="", name=form.name, hint="", created_at=now, limits=limits, expires_at=_time(form.expires_at)
+            id="",
+            name=form.name,
+            hint="",
+            use=form.use,
+            created_at=now,
+            limits=limits,
+            expires_at=_time(form.expires_at),
         )
         _check(key, now)
         made, secret = await _keys(self._gateway).create(key)
@@ -195,6 +205,8 @@ def _edited(key: CallerKey, given: dict[str, object]) -> CallerKey:
 
 def _check(key: CallerKey, now: float, given: dict[str, object] | None = None) -> None:
     """Raises InvalidRequest."""
+    if key.name.casefold() in (OWNER, OPEN) and (given is None or "name" in given):
+        raise InvalidRequest(f"'name' must not be '{key.name}': that is somebody else here.", param="name")
     for field in ("cost_per_day", "cost_per_month"):
         amount: Decimal | None = getattr(key.limits, field)
         if amount is not None and not (amount.is_finite() and 0 <= amount <= _MOST_DOLLARS):
@@ -233,6 +245,7 @@ def _shown(key: CallerKey, now: float) -> ShownCallerKey:
         id=key.id,
         name=key.name,
         status=key.status(now),
+        use=key.use,
         hint=key.hint,
         created_at=int(key.created_at),
         expires_at=_whole(key.expires_at),

@@ -5,7 +5,7 @@ on the loop it would stall every stream for over a second, and most gateways nev
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from multiprocessing import parent_process
 from typing import TYPE_CHECKING
@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pplx_gateway.errors import GatewayError, RequestError
+from pplx_gateway.errors import GatewayError, RequestError, RequestTimeout, TooLarge
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.responses.background import Background
 from pplx_gateway.supervisor import Supervisor
-from pplx_gateway.web.replies import send_error_and_close
+from pplx_gateway.web.access import CALLER_LEFT
+from pplx_gateway.web.body import read_body
+from pplx_gateway.web.leaving import CallerLeft
+from pplx_gateway.web.replies import send_body, send_error_and_close
 
 if TYPE_CHECKING:
     from pplx_gateway.protocols.mcp.face import Face
+    from pplx_gateway.protocols.mcp.messages import Read
     from pplx_gateway.protocols.mcp.sdk import Transports
 
 MCP_PATH, SSE_PATH = "/mcp", "/sse"
@@ -49,7 +53,13 @@ def mcp_routes(gateway: Gateway, background: Background) -> list[BaseRoute]:
         made: Face = import_module(_FACE).GatewayFace(gateway, background)
         return made
 
-    return Mcp(face, gateway.supervisor, stateless=several_workers()).routes()
+    settings = gateway.settings
+
+    def read(receive: Receive) -> Awaitable[bytes]:
+        limit, wait = settings.max_body_bytes, settings.body_timeout_seconds
+        return read_body(receive, gateway.clock, limit=limit, wait_seconds=wait)
+
+    return Mcp(face, gateway.supervisor, read, stateless=several_workers()).routes()
 
 
 def several_workers() -> bool:
@@ -58,11 +68,14 @@ def several_workers() -> bool:
 
 
 class Mcp:
-    """`face` is called once the SDK is there. `supervisor` None = nothing is ever ready. See Transports for
-    `stateless`."""
+    """`face` is called once the SDK is there. `supervisor` None = nothing is ever ready. See messages.py for `read`,
+    and Transports for `stateless`."""
 
-    def __init__(self, face: "Callable[[], Face]", supervisor: Supervisor | None, *, stateless: bool) -> None:
+    def __init__(
+        self, face: "Callable[[], Face]", supervisor: Supervisor | None, read: "Read", *, stateless: bool
+    ) -> None:
         self._face = face
+        self._read = read
         self._stateless = stateless
         self._wanted = asyncio.Event()
         self._opened = asyncio.Event()
@@ -103,7 +116,7 @@ class Mcp:
         """Runs as long as the gateway does."""
         await self._wanted.wait()
         sdk = await asyncio.to_thread(import_module, _SDK)
-        transports = sdk.Transports(self._face(), stateless=self._stateless)
+        transports = sdk.Transports(self._face(), self._read, stateless=self._stateless)
         async with transports.open():
             self._transports = transports
             self._opened.set()
@@ -122,5 +135,7 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
-        except (NotServed, NotReady) as error:
+        except (NotServed, NotReady, TooLarge, RequestTimeout) as error:
             await send_error_and_close(receive, send, error)
+        except CallerLeft:
+            await send_body(send, CALLER_LEFT, [], b"")

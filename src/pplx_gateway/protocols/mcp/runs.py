@@ -14,12 +14,13 @@ from pplx_gateway.protocols.mcp.tools import WAIT_SECONDS
 from pplx_gateway.protocols.openai.call import no_verdict
 from pplx_gateway.protocols.openai.responses.asking import prepared
 from pplx_gateway.protocols.openai.responses.background import Background, not_found
+from pplx_gateway.protocols.openai.responses.beginning import beginning
 from pplx_gateway.protocols.openai.responses.plan import plan_of
 from pplx_gateway.protocols.openai.responses.question import Prepared
-from pplx_gateway.protocols.openai.responses.rendering import Rendering, with_id
+from pplx_gateway.protocols.openai.responses.rendering import Rendering
 from pplx_gateway.protocols.openai.responses.request import ResponsesRequest
 from pplx_gateway.routing import Route
-from pplx_gateway.store.records import NewResponse, StoredResponse
+from pplx_gateway.store.records import StoredResponse
 
 SILENCE_SECONDS = 10.0
 """Longest time without news for a caller who asked for some."""
@@ -129,17 +130,7 @@ class Runs:
         """Kept first and asked then, so that whatever is paid for can be found."""
         rendering = self._rendering(found, route, asker)
         plan = rendering.plan
-        new = NewResponse(
-            id=plan.response_id,
-            caller=plan.caller,
-            parent=None,
-            background=True,
-            created_at=plan.created_at,
-            object=rendering.object(),
-            input_items=[with_id(item) for item in found.input_items],
-            events=rendering.begin(),
-            plan=plan.encoded(),
-        )
+        new = beginning(rendering, found.input_items, background=True)
         hold = await self._gateway.responses.add(new)
         if hold is None:
             raise StoreUnavailable("The response could not be kept, so it was not begun.")

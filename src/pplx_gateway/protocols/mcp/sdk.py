@@ -5,6 +5,7 @@ The SDK's low-level server checks no arguments, which is wanted here: the table'
 
 import contextlib
 import logging
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from starlette.types import Receive, Scope, Send
 from pplx_gateway.interrupting import Interruptible
 from pplx_gateway.protocols.mcp.about import INFO, INSTRUCTIONS, METHODS
 from pplx_gateway.protocols.mcp.face import Face
+from pplx_gateway.protocols.mcp.messages import Messages, Read
 from pplx_gateway.protocols.mcp.runs import Asker
 from pplx_gateway.tab import current_tab
 from pplx_gateway.web import headers
@@ -65,9 +67,14 @@ class Transports:
     """Streamable HTTP and the older HTTP+SSE for one face, while `open` is. `stateless`: requests of the handshake era
     come without a session, for any worker to answer."""
 
-    def __init__(self, face: Face, *, stateless: bool) -> None:
+    def __init__(self, face: Face, read: Read, *, stateless: bool) -> None:
         self._server = server_of(face)
-        self._manager = StreamableHTTPSessionManager(self._server, stateless=stateless)
+        self._manager = StreamableHTTPSessionManager(
+            self._server,
+            stateless=stateless,
+            max_request_body_size=sys.maxsize,  # `read` has limits of its own
+        )
+        self._messages = Messages(self._manager.handle_request, read)
         self._sse = SseServerTransport("/sse")
         self._streams: set[Interruptible] = set()
 
@@ -81,7 +88,8 @@ class Transports:
                     stream.interrupt(GatewayStops())
 
     async def streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._manager.handle_request(_owned(scope), receive, send)
+        """Raises what `read` raises."""
+        await self._messages(_owned(scope), receive, send)
 
     async def sse(self, scope: Scope, receive: Receive, send: Send) -> None:
         """GET opens the stream, and POST sends messages to it."""

@@ -14,6 +14,8 @@ DEFAULT = "default"
 
 START, RESULT, CANCEL = "perplexity_agent", "perplexity_agent_result", "perplexity_agent_cancel"
 MODELS, WEB_SEARCH = "perplexity_models", "perplexity_web_search"
+ALWAYS_ALLOWED = frozenset((MODELS, RESULT, CANCEL))
+"""They ask nobody, so they count against no limit: what was paid for can be fetched and stopped always."""
 
 
 class Ask(NamedTuple):
