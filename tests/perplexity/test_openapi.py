@@ -9,24 +9,10 @@ from pplx_gateway.protocols.perplexity.routes import addresses
 from pplx_gateway.web.openapi import document
 from tests.perplexity.calling import Caller
 
-DESCRIBED = [
-    (method, path)
-    for path, calls in document()["paths"].items()
-    for method in calls
-    if path.startswith("/perplexity/v1/") or "/batches" in path
-]
-
 
 def fits(name: str, value: object) -> bool:
     found = document()
     return jsonschema_rs.Draft202012Validator({**found, **found["components"]["schemas"][name]}).is_valid(value)
-
-
-@pytest.mark.parametrize(("method", "path"), DESCRIBED)
-async def test_what_is_described_is_there(caller: Caller, method: str, path: str) -> None:
-    reply = await caller.send(method.upper(), path.replace("{id}", "none"))
-    assert "There is no such path" not in reply.text
-    assert reply.status_code != 405
 
 
 @pytest.mark.parametrize("path", ["/search", "/embeddings", "/contextualizedembeddings", "/decisions"])

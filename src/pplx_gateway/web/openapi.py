@@ -11,46 +11,45 @@ from pplx_gateway import __version__
 from pplx_gateway.protocols.openai.chat_objects import ChatCompletion, ChatCompletionChunk
 from pplx_gateway.protocols.openai.chat_request import ChatRequest
 from pplx_gateway.protocols.openai.errors import ErrorBody
-from pplx_gateway.protocols.openai.models import ModelList, ModelObject
 from pplx_gateway.web import (
     openapi_admin,
+    openapi_agent,
+    openapi_answers,
     openapi_anthropic,
     openapi_files,
+    openapi_models,
+    openapi_observing,
     openapi_perplexity,
     openapi_responses,
     openapi_sonar,
 )
 from pplx_gateway.web.health import Health
+from pplx_gateway.web.openapi_answers import PIN, QUESTION, events, json, told
 from pplx_gateway.web.reply_headers import OF_ANSWERS
 
+_PARTS = (
+    openapi_responses,
+    openapi_anthropic,
+    openapi_models,
+    openapi_files,
+    openapi_perplexity,
+    openapi_agent,
+    openapi_sonar,
+    openapi_admin,
+    openapi_observing,
+)
 _TYPES: tuple[type, ...] = (
     ChatRequest,
     ChatCompletion,
     ChatCompletionChunk,
-    ErrorBody,
-    ModelList,
-    ModelObject,
-    *openapi_responses.TYPES,
-    *openapi_anthropic.TYPES,
-    *openapi_files.TYPES,
-    *openapi_perplexity.TYPES,
-    *openapi_sonar.TYPES,
-    *openapi_admin.TYPES,
+    *openapi_answers.TYPES,
+    *(type_ for part in _PARTS for type_ in part.TYPES),
     Health,
 )
-
-_ERRORS = {
-    "400": "A field is wrong, or the upstream cannot honour it; `param` names it.",
-    "401": "The gateway's key is missing or wrong.",
-    "403": "The model is not in your plan, or the Host or Origin is not allowed.",
-    "404": "No such path or model.",
-    "413": "The body is too large.",
-    "429": "A quota is gone (x-should-retry: false) or requests come too fast (Retry-After).",
-    "502": "The upstream failed.",
-    "503": "The session is expired or blocked.",
-    "504": "The upstream took too long.",
+_KEYS = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "x-api-key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
 }
-_HEALTH = "Is the gateway alive, and, for the owner, how do the session and the quota stand?"
 
 
 async def openapi(_: Request) -> Response:
@@ -63,24 +62,26 @@ def document() -> dict[str, Any]:
         _TYPES, ref_template="#/components/schemas/{name}", schema_hook=_any_value
     )
     _as_numbers(schemas)
+    openapi_files.add_file(schemas)
     schema: dict[type, dict[str, Any]] = dict(zip(_TYPES, references, strict=True))
+    paths = {"/v1/chat/completions": {"post": _chat(schema)}}
+    for part in _PARTS:
+        paths |= part.paths(schema)
+    paths |= {"/health": {"get": _health(schema)}, "/openapi.json": {"get": _itself()}}
+    for strict in (*openapi_perplexity.STRICT, *openapi_models.STRICT):
+        schemas[strict.__name__]["additionalProperties"] = False
+    whole, refused = openapi_answers.complete(_named_once(paths), schema)
     return {
         "openapi": "3.1.0",
         "info": {"title": "pplx-gateway", "version": __version__, "license": {"name": "MIT", "identifier": "MIT"}},
-        "paths": {
-            "/v1/chat/completions": {"post": _chat(schema)},
-            **openapi_responses.paths(schema, _errors(schema)),
-            **openapi_anthropic.paths(schema, _ERRORS),
-            "/v1/models": {"get": _read("List the models that are served now.", schema[ModelList])},
-            "/v1/models/{id}": {"get": _read("One model; the id may contain slashes.", schema[ModelObject], "id")},
-            **openapi_files.paths(schema),
-            **openapi_perplexity.paths(schema),
-            **openapi_sonar.paths(schema, _ERRORS),
-            **openapi_admin.paths(schema),
-            "/health": {"get": {**_read(_HEALTH, schema[Health]), "security": [{}, {"bearer": []}]}},
+        "paths": whole,
+        "components": {
+            "schemas": schemas,
+            "responses": refused,
+            "headers": openapi_answers.headers(),
+            "securitySchemes": _KEYS,
         },
-        "components": {"schemas": schemas, "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
-        "security": [{"bearer": []}],
+        "security": openapi_answers.SECURITY,
     }
 
 
@@ -104,32 +105,51 @@ def _any_value(type_: type) -> dict[str, Any]:
     raise NotImplementedError
 
 
+def _named_once(paths: dict[str, Any]) -> dict[str, Any]:
+    """No two operations have one name, also where one is found at several addresses: the first keeps it."""
+    first: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    for path, calls in paths.items():
+        found[path] = {**calls}
+        for method, call in calls.items():
+            name = call["operationId"]
+            if first.setdefault(name, path) != path:
+                summary = f"The same as {method.upper()} {first[name]}."
+                found[path][method] = {**call, "operationId": f"{name}At{_camel(path)}", "summary": summary}
+    return found
+
+
+def _camel(path: str) -> str:
+    words = path.replace("{", "").replace("}", "").replace("_", "/").split("/")
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
 def _chat(schema: dict[type, dict[str, Any]]) -> dict[str, Any]:
     answers = {
         "application/json": {"schema": schema[ChatCompletion]},
-        "text/event-stream": {"schema": schema[ChatCompletionChunk]},
+        "text/event-stream": {"schema": events(schema[ChatCompletionChunk], schema[ErrorBody], done=True)},
     }
-    told = {name: {"description": about, "schema": {"type": "string"}} for name, about in OF_ANSWERS.items()}
     return {
         "summary": "Ask, and get the answer whole or as a stream of chunks that ends with [DONE].",
         "operationId": "createChatCompletion",
+        "parameters": [PIN],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema[ChatRequest]}}},
-        "responses": {"200": {"description": "The answer.", "headers": told, "content": answers}, **_errors(schema)},
+        "responses": {"200": {"description": "The answer.", "headers": told(OF_ANSWERS), "content": answers}},
+        "refusals": QUESTION,
     }
 
 
-def _errors(schema: dict[type, dict[str, Any]]) -> dict[str, Any]:
+def _health(schema: dict[type, dict[str, Any]]) -> dict[str, Any]:
     return {
-        status: {"description": about, "content": {"application/json": {"schema": schema[ErrorBody]}}}
-        for status, about in _ERRORS.items()
+        "summary": "Is the gateway alive, and, for the owner, how do the session and the quota stand?",
+        "operationId": "getHealth",
+        "responses": {"200": json(schema[Health], "Found.")},
     }
 
 
-def _read(summary: str, schema: dict[str, Any], parameter: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "summary": summary,
-        "responses": {"200": {"description": "Found.", "content": {"application/json": {"schema": schema}}}},
+def _itself() -> dict[str, Any]:
+    return {
+        "summary": "This document.",
+        "operationId": "getDescription",
+        "responses": {"200": json({"type": "object", "required": ["openapi", "paths"]}, "Found.")},
     }
-    if parameter:
-        found["parameters"] = [{"name": parameter, "in": "path", "required": True, "schema": {"type": "string"}}]
-    return found

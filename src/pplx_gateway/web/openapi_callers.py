@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pplx_gateway.protocols.openai.errors import ErrorBody
 from pplx_gateway.web.admin_caller_keys import (
     CallerKeyEdit,
     ChangedCallerKey,
@@ -10,8 +9,9 @@ from pplx_gateway.web.admin_caller_keys import (
     NewCallerKey,
     ShownCallerKeys,
 )
-from pplx_gateway.web.admin_requests import RequestList
+from pplx_gateway.web.admin_requests import MOST_REQUESTS, USUAL_REQUESTS, RequestList
 from pplx_gateway.web.admin_usage import OwnUsage, UsageReport
+from pplx_gateway.web.openapi_answers import RULED, STORE, Schemas, json
 from pplx_gateway.web.usage_query import DIMENSIONS
 
 TYPES = (
@@ -25,48 +25,59 @@ TYPES = (
     RequestList,
 )
 
-Schemas = dict[type, dict[str, Any]]
-
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
-_ERRORS = {
-    "400": "A field or parameter is wrong.",
-    "403": "Only the owner rules.",
-    "404": "No such key.",
-    "503": "The store fails.",
-}
+_WRONG = {"400": "A parameter is wrong."}
+_ABSENT = {"400": "A field is wrong.", "404": "No such key."}
 _TEXT = {"type": "string"}
-_NUMBER = {"type": "integer"}
+_NUMBER = {"type": "integer", "minimum": 0}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_REQUESTS, "default": USUAL_REQUESTS}
 
 
 def paths(schema: Schemas) -> dict[str, Any]:
-    keys: dict[str, Any] = {
-        "get": _operation(schema, "List the callers' keys, without their secrets.", "listCallerKeys", ShownCallerKeys),
-        "post": _operation(schema, "Make a key. Its secret is shown once.", "makeCallerKey", MadeCallerKey, "201"),
+    return {
+        "/admin/caller-keys": {"get": _list(schema), "post": _make(schema)},
+        "/admin/caller-keys/{id}": _one(schema),
+        **_reports(schema),
     }
-    key: dict[str, Any] = {
-        "parameters": [_ID],
-        "get": _operation(schema, "One key.", "getCallerKey", ChangedCallerKey),
-        "patch": _operation(schema, "Change a key's name, limits or end.", "changeCallerKey", ChangedCallerKey),
-        "delete": _operation(schema, "Revoke a key, for good.", "revokeCallerKey", ChangedCallerKey),
+
+
+def _list(schema: Schemas) -> dict[str, Any]:
+    about = "List the callers' keys, without their secrets."
+    return _operation(about, "listCallerKeys", schema[ShownCallerKeys], RULED)
+
+
+def _make(schema: Schemas) -> dict[str, Any]:
+    made = _operation("Make a key. Its secret is shown once.", "makeCallerKey", schema[MadeCallerKey], RULED, "201")
+    return {**made, "requestBody": _body(schema[NewCallerKey])}
+
+
+def _one(schema: Schemas) -> dict[str, Any]:
+    shown, refused = schema[ChangedCallerKey], {**RULED, **_ABSENT}
+    changed = _operation("Change a key's name, limits or end.", "changeCallerKey", shown, refused)
+    calls = {
+        "get": _operation("One key.", "getCallerKey", shown, refused),
+        "patch": {**changed, "requestBody": _body(schema[CallerKeyEdit])},
+        "delete": _operation("Revoke a key, for good.", "revokeCallerKey", shown, refused),
     }
-    keys["post"]["requestBody"] = _body(schema[NewCallerKey])
-    key["patch"]["requestBody"] = _body(schema[CallerKeyEdit])
-    usage = _operation(schema, "What was used and what it cost, in groups.", "getUsage", UsageReport)
-    own = _operation(schema, "What the caller itself has used, and its budget.", "getOwnUsage", OwnUsage)
-    requests = _operation(schema, "Requests one by one, the newest first.", "listRequests", RequestList)
+    return {method: {**call, "parameters": [_ID]} for method, call in calls.items()}
+
+
+def _reports(schema: Schemas) -> dict[str, Any]:
+    refused = {**RULED, **_WRONG}
+    usage = _operation("What was used and what it cost, in groups.", "getUsage", schema[UsageReport], refused)
+    own = _operation("What the caller itself has used, and its budget.", "getOwnUsage", schema[OwnUsage], _WRONG)
+    requests = _operation("Requests one by one, the newest first.", "listRequests", schema[RequestList], refused)
     by = _query("group_by", f"Of {', '.join(DIMENSIONS)}, separated by commas, or none. Else day.")
-    page = [_query("limit", "At most 500.", _NUMBER), _query("before", "`next` of the page before.", _NUMBER)]
+    page = [_query("limit", "", _LIMIT), _query("before", "`next` of the page before.", _NUMBER)]
     failed = _query("error", "A code, or 1 for every failure.")
     return {
-        "/admin/caller-keys": keys,
-        "/admin/caller-keys/{id}": key,
         "/admin/usage": {"get": {**usage, "parameters": [*_FILTERS, *_OWNERS, by]}},
         "/admin/requests": {"get": {**requests, "parameters": [*_FILTERS, *_OWNERS, *page, failed]}},
         "/v1/usage": {"get": {**own, "parameters": [*_FILTERS, by]}},
     }
 
 
-def _query(name: str, about: str, kind: dict[str, str] = _TEXT) -> dict[str, Any]:
+def _query(name: str, about: str, kind: dict[str, Any] = _TEXT) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": about, "schema": kind}
 
 
@@ -79,15 +90,12 @@ _FILTERS = (
 _OWNERS = (_query("caller", "`owner`, or the id of a caller's key."), _query("key", "The owner's key that paid."))
 
 
-def _operation(schema: Schemas, summary: str, name: str, result: type, good: str = "200") -> dict[str, Any]:
-    refused = {status: {"description": about, "content": _json(schema[ErrorBody])} for status, about in _ERRORS.items()}
-    done = {good: {"description": "Done.", "content": _json(schema[result])}}
-    return {"summary": summary, "operationId": name, "responses": {**done, **refused}}
+def _operation(
+    summary: str, name: str, result: dict[str, Any], refused: dict[str, str], good: str = "200"
+) -> dict[str, Any]:
+    done = {good: json(result, "Done.")}
+    return {"summary": summary, "operationId": name, "responses": done, "refusals": {**STORE, **refused}}
 
 
 def _body(found: dict[str, Any]) -> dict[str, Any]:
-    return {"required": True, "content": _json(found)}
-
-
-def _json(found: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": found}}
+    return {"required": True, "content": {"application/json": {"schema": found}}}

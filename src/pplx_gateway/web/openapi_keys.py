@@ -2,22 +2,15 @@
 
 from typing import Any
 
-from pplx_gateway.protocols.openai.errors import ErrorBody
 from pplx_gateway.upstreams.api.keys.edits import KeyEdit
 from pplx_gateway.upstreams.api.keys.form import KeyForm
 from pplx_gateway.web.admin_keys import ChangedKey, RemovedKey, ShownKeys
+from pplx_gateway.web.openapi_answers import RULED, STORE, Schemas, json
 
 TYPES = (ShownKeys, ChangedKey, RemovedKey, KeyForm, KeyEdit)
 
-Schemas = dict[type, dict[str, Any]]
-
 _NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
-_ERRORS = {
-    "400": "A field is wrong.",
-    "403": "A gateway without a key is ruled from its own machine alone.",
-    "404": "No such key, or no api upstream.",
-    "503": "The store fails.",
-}
+_ABSENT = {"404": "No such key, or no api upstream."}
 
 
 def paths(schema: Schemas) -> dict[str, Any]:
@@ -27,22 +20,21 @@ def paths(schema: Schemas) -> dict[str, Any]:
     removed = _operation(schema, "Remove a key.", "removeKey", RemovedKey)
     return {
         "/admin/keys": {"get": listed, "post": added},
-        "/admin/keys/{name}": {"parameters": [_NAME], "patch": edited, "delete": removed},
+        "/admin/keys/{name}": {
+            "patch": {**edited, "parameters": [_NAME]},
+            "delete": {**removed, "parameters": [_NAME]},
+        },
     }
 
 
 def _operation(
     schema: Schemas, summary: str, name: str, result: type, form: type | None = None, *, good: str = "200"
 ) -> dict[str, Any]:
-    taken = {"requestBody": {"required": True, "content": _json(schema[form])}} if form else {}
-    refused = {status: {"description": about, "content": _json(schema[ErrorBody])} for status, about in _ERRORS.items()}
+    body = {"required": True, "content": {"application/json": {"schema": schema[form]}}} if form else None
     return {
         "summary": summary,
         "operationId": name,
-        **taken,
-        "responses": {good: {"description": "Done.", "content": _json(schema[result])}, **refused},
+        **({"requestBody": body} if body else {}),
+        "responses": {good: json(schema[result], "Done.")},
+        "refusals": {**STORE, **RULED, **_ABSENT},
     }
-
-
-def _json(found: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": found}}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pplx_gateway.protocols.openai.errors import ErrorBody
-from pplx_gateway.protocols.openai.responses import events
+from pplx_gateway.protocols.openai.responses import events as objects
+from pplx_gateway.protocols.openai.responses.count import InputTokens
 from pplx_gateway.protocols.openai.responses.create import KEY_HEADER, LONGEST_KEY
 from pplx_gateway.protocols.openai.responses.objects import ResponseObject
 from pplx_gateway.protocols.openai.responses.request import ResponsesRequest
@@ -14,11 +14,11 @@ from pplx_gateway.protocols.openai.responses.routes import (
     ItemList,
     ResponseDeleted,
 )
-from pplx_gateway.web.openapi_files import Schemas
+from pplx_gateway.web.openapi_answers import PIN, QUESTION, STORE, Schemas, events, json, query, told
 from pplx_gateway.web.reply_headers import OF_ANSWERS
 
-EVENTS = events.ResponseEvent.__args__
-TYPES: tuple[type, ...] = (ResponsesRequest, ResponseObject, ItemList, ResponseDeleted, *EVENTS)
+EVENTS = objects.ResponseEvent.__args__
+TYPES: tuple[type, ...] = (ResponsesRequest, ResponseObject, ItemList, ResponseDeleted, InputTokens, *EVENTS)
 
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _KEY = {
@@ -27,43 +27,41 @@ _KEY = {
     "description": "Repeats of the same request with the same key get the same response, and ask nothing again.",
     "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
 }
-_FOLLOWING = {
+_FOLLOWING: dict[str, dict[str, Any]] = {
     "stream": {"type": "boolean", "description": "Tell the events, and go on as they come. Background responses only."},
     "starting_after": {"type": "integer", "minimum": 0, "description": "The number of the last event that you have."},
     "include": {"type": "array", "items": {"type": "string"}},
 }
-_LISTING = {
+_LISTING: dict[str, dict[str, Any]] = {
     "order": {"type": "string", "enum": ["asc", "desc"], "default": "desc"},
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS, "default": USUAL_ITEMS},
     "after": {"type": "string", "description": "The id of the last item of the page before."},
     "include": {"type": "array", "items": {"type": "string"}},
 }
-_ABSENT = "No such response of yours, or not any more."
-_WRONG = "A parameter is wrong."
+_ABSENT = {"404": "No such response of yours, or not any more."}
+_WRONG = {"400": "A parameter is wrong."}
+_NO_ID = {"405": "The id is the name of another operation."}
 
 
-def paths(schema: Schemas, errors: dict[str, Any]) -> dict[str, Any]:
-    """`errors` are those of every question."""
+def paths(schema: Schemas) -> dict[str, Any]:
     one = f"{RESPONSES_PATH}/{{id}}"
-    absent = {"404": _json(schema[ErrorBody], _ABSENT)}
     return {
-        RESPONSES_PATH: {"post": _create(schema, errors)},
+        RESPONSES_PATH: {"post": _create(schema)},
+        f"{RESPONSES_PATH}/input_tokens": {"post": _count(schema)},
         one: {
             "get": {
                 "summary": "A response as it stands, or its events.",
                 "operationId": "getResponse",
-                "parameters": [_ID, *_query(_FOLLOWING)],
-                "responses": {
-                    "200": {"description": "Found.", "content": _answers(schema)},
-                    "400": _json(schema[ErrorBody], _WRONG),
-                    **absent,
-                },
+                "parameters": [_ID, *query(_FOLLOWING)],
+                "responses": {"200": {"description": "Found.", "content": _answers(schema)}},
+                "refusals": {**STORE, **_WRONG, **_ABSENT, **_NO_ID},
             },
             "delete": {
                 "summary": "Delete a response, and all that belongs to it. One that runs is stopped.",
                 "operationId": "deleteResponse",
                 "parameters": [_ID],
-                "responses": {"200": _json(schema[ResponseDeleted], "Deleted."), **absent},
+                "responses": {"200": json(schema[ResponseDeleted], "Deleted.")},
+                "refusals": {**STORE, **_ABSENT, **_NO_ID},
             },
         },
         f"{one}/cancel": {
@@ -71,52 +69,47 @@ def paths(schema: Schemas, errors: dict[str, Any]) -> dict[str, Any]:
                 "summary": "Stop a response that runs in the background.",
                 "operationId": "cancelResponse",
                 "parameters": [_ID],
-                "responses": {
-                    "200": _json(schema[ResponseObject], "Cancelled."),
-                    "400": _json(schema[ErrorBody], "It is over, or did not run in the background."),
-                    **absent,
-                },
+                "responses": {"200": json(schema[ResponseObject], "Cancelled.")},
+                "refusals": {**STORE, **_ABSENT, "400": "It is over, or did not run in the background."},
             }
         },
         f"{one}/input_items": {
             "get": {
                 "summary": "What a response was asked with; not what was said before.",
                 "operationId": "listInputItems",
-                "parameters": [_ID, *_query(_LISTING)],
-                "responses": {
-                    "200": _json(schema[ItemList], "Found."),
-                    "400": _json(schema[ErrorBody], _WRONG),
-                    **absent,
-                },
+                "parameters": [_ID, *query(_LISTING)],
+                "responses": {"200": json(schema[ItemList], "Found.")},
+                "refusals": {**STORE, **_WRONG, **_ABSENT},
             }
         },
     }
 
 
-def _create(schema: Schemas, errors: dict[str, Any]) -> dict[str, Any]:
-    told = {name: {"description": about, "schema": {"type": "string"}} for name, about in OF_ANSWERS.items()}
+def _create(schema: Schemas) -> dict[str, Any]:
     return {
         "summary": "Ask, and get the response whole, as a stream of events, or in the background.",
         "operationId": "createResponse",
-        "parameters": [_KEY],
+        "parameters": [_KEY, PIN],
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema[ResponsesRequest]}}},
         "responses": {
-            "200": {"description": "The response.", "headers": told, "content": _answers(schema)},
-            **errors,
+            "200": {"description": "The response.", "headers": told(OF_ANSWERS), "content": _answers(schema)}
         },
+        "refusals": QUESTION,
+    }
+
+
+def _count(schema: Schemas) -> dict[str, Any]:
+    return {
+        "summary": "Estimate the tokens of a request, without asking anybody.",
+        "operationId": "countInputTokens",
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema[ResponsesRequest]}}},
+        "responses": {"200": json(schema[InputTokens], "The estimate.")},
+        "refusals": QUESTION,
     }
 
 
 def _answers(schema: Schemas) -> dict[str, Any]:
     return {
         "application/json": {"schema": schema[ResponseObject]},
-        "text/event-stream": {"schema": {"oneOf": [schema[event] for event in EVENTS]}},
+        "text/event-stream": {"schema": events(*(schema[event] for event in EVENTS), done=True)},
     }
-
-
-def _query(parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"name": name, "in": "query", "schema": kind} for name, kind in parameters.items()]
-
-
-def _json(found: dict[str, Any], about: str) -> dict[str, Any]:
-    return {"description": about, "content": {"application/json": {"schema": found}}}
