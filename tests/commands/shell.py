@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.commands.forks import forked
 from tests.rig import KEY, Rig
 
 PROGRAM = (sys.executable, "-c", "from pplx_gateway.commands import main; main()")
@@ -51,12 +52,22 @@ def own(url: str, **more: str) -> Variables:
 
 
 async def piped(*arguments: str, folder: Path, stdin: bytes = b"", **variables: str) -> Done:
-    """Runs to the end, between pipes."""
+    """Runs to the end, between pipes; forked from a process that has everything imported."""
+    running = forked(arguments, folder, environ(folder, **variables), stdin)
+    return _done(*await asyncio.wait_for(running, SECONDS))
+
+
+async def piped_anew(*arguments: str, folder: Path, stdin: bytes = b"", **variables: str) -> Done:
+    """The same in an interpreter of its own, as people have it."""
     process = await started(*arguments, folder=folder, stdin=asyncio.subprocess.PIPE, **variables)
     out, err = await asyncio.wait_for(process.communicate(stdin), SECONDS)
-    assert "Traceback" not in err.decode(), err.decode()
     assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
+    return _done(process.returncode, out, err)
+
+
+def _done(code: int, out: bytes, err: bytes) -> Done:
+    assert "Traceback" not in err.decode(), err.decode()
+    return Done(code, out.decode(), err.decode())
 
 
 async def started(

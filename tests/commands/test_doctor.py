@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import socket
 import ssl
 from collections.abc import AsyncGenerator
 from email.utils import formatdate
@@ -15,7 +14,7 @@ import pytest
 import trustme
 
 from pplx_gateway.clock import Clock
-from pplx_gateway.commands.diagnosis.finding import bad, pasteable
+from pplx_gateway.diagnosis.finding import bad, pasteable
 from pplx_gateway.emulator.server import EmulatorServer
 from tests.commands.shell import Done, Variables, at, own, piped, terminal
 from tests.rig import running
@@ -107,11 +106,11 @@ async def test_a_clock_that_is_wrong(tmp_path: Path) -> None:
 
 
 async def test_a_proxy_that_is_dead_and_an_authority_that_is_unknown(tmp_path: Path) -> None:
-    remote: Variables = {"PPLX_SESSION_URL": "https://perplexity.invalid", "PPLX_API_URL": "https://perplexity.invalid"}
+    remote = own("https://perplexity.invalid")
     proxied = await causes(tmp_path, **remote, HTTPS_PROXY="http://user:secret-word@127.0.0.1:9")
     assert proxied == {"site": "proxy", "api": "proxy"}
     async with _tls() as url:
-        signed = await causes(tmp_path, PPLX_SESSION_URL=url, PPLX_API_URL=url)
+        signed = await causes(tmp_path, **own(url))
     assert signed == {"site": "certificate", "api": "certificate"}
 
 
@@ -127,11 +126,9 @@ async def _tls() -> AsyncGenerator[str, None]:
 
 
 async def test_a_port_that_is_taken_by_another_program_or_by_a_gateway(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        taken.close()
     async with running(tmp_path / "rig") as rig:
-        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", int(port))
+        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        port = str(server.sockets[0].getsockname()[1])
         other, gateway = await asyncio.gather(
             piped("doctor", "--offline", "--json", folder=tmp_path, PPLX_PROXY_PORT=port),
             piped("doctor", "--offline", "--json", folder=tmp_path, PPLX_PROXY_PORT=rig.url.rpartition(":")[2]),

@@ -12,7 +12,7 @@ import pytest
 
 from pplx_gateway.commands.exits import ABOUT, Exit
 from pplx_gateway.commands.parser import COMMANDS, build_parser, subparsers
-from tests.commands.shell import PROGRAM, QUESTION, Variables, at, environ, own, piped, terminal
+from tests.commands.shell import PROGRAM, QUESTION, Variables, at, environ, own, piped, piped_anew, terminal
 from tests.rig import ASK_PATH, COOKIE, KEY, running
 
 # Each with what both forms of its output hold.
@@ -47,7 +47,7 @@ async def test_every_command_is_plain_in_a_pipe_and_fits_a_terminal(tmp_path: Pa
         async def in_a_pipe(name: str) -> None:
             arguments, wanted = PEOPLES[name]
             async with limit:
-                done = await piped(name, *_named("piped", arguments), folder=tmp_path, **plenty)
+                done = await piped_anew(name, *_named("piped", arguments), folder=tmp_path, **plenty)
             assert (done.code, wanted in done.out) == (0, True), (name, done)
             assert "\x1b" not in done.out + done.err, name
 
@@ -116,15 +116,52 @@ async def test_keys_are_made_shown_once_used_and_taken_back(tmp_path: Path) -> N
             piped("keys", folder=tmp_path, **secret),
             piped("usage", folder=tmp_path, **secret),
         )
-        listed = await piped("keys", "--json", folder=tmp_path, **at(rig))
-        revoked = await piped("keys", "revoke", "Ada", folder=tmp_path, **at(rig))
+        changed = await piped(
+            "keys", "set", "Ada", "--name", "Eve", "--per-day", "none", "--dollars-per-day", "2.5", "--upstream",
+            "session", folder=tmp_path, **at(rig),
+        )  # fmt: skip
+        more, listed, useless, zero, help_text = await asyncio.gather(
+            piped("ask", "-m", "gpt", QUESTION, folder=tmp_path, **secret),
+            piped("keys", "--json", folder=tmp_path, **at(rig)),
+            piped("keys", "set", "Eve", folder=tmp_path, **at(rig)),
+            piped("keys", "add", "Bob", "--per-minute", "0", folder=tmp_path, **at(rig)),
+            piped("keys", "revoke", "--help", folder=tmp_path),
+        )
+        revoked = await piped("keys", "revoke", "Eve", folder=tmp_path, **at(rig))
         refused, again = await asyncio.gather(
-            piped("models", folder=tmp_path, **secret), piped("keys", "revoke", "Ada", folder=tmp_path, **at(rig))
+            piped("models", folder=tmp_path, **secret), piped("keys", "revoke", "Eve", folder=tmp_path, **at(rig))
         )
     assert (allowed.code, limited.code, ruling.code) == (0, 4, 3), (allowed, limited, ruling)
     assert "Spent today" in usage.out
     assert made.out.strip() not in listed.out
     assert (revoked.code, refused.code, again.code) == (0, 3, 7)
+    assert (changed.code, more.code) == (0, 0), (changed, more)
+    assert "$2.5/day; only gpt; only session" in changed.out
+    (key,) = json.loads(listed.out)
+    assert (key["name"], key["requests_per_day"], key["upstreams"]) == ("Eve", None, ["session"])
+    assert (useless.code, "nothing to change" in useless.err) == (2, True)
+    assert (zero.code, "keys revoke" in zero.err) == (2, True)
+    assert "for good" in help_text.out
+
+
+async def test_a_key_for_mcps_address_is_made_and_told_apart(tmp_path: Path) -> None:
+    async with running(tmp_path / "rig") as rig:
+        made = await piped("keys", "add", "Claude", "--use", "mcp-path", folder=tmp_path, **at(rig))
+        secret: Variables = {"PPLX_GATEWAY_URL": rig.url, "PPLX_GATEWAY_KEY": made.out.strip()}
+        listed, refused = await asyncio.gather(
+            piped("keys", folder=tmp_path, **at(rig)), piped("ask", QUESTION, folder=tmp_path, **secret)
+        )
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        address = f"{rig.url}/{made.out.strip()}/mcp"
+        opened = await rig.client.post(address, json=body, headers={"accept": "application/json, text/event-stream"})
+    assert opened.status_code == 200
+    assert re.search(r"Claude\tactive\tmcp-path\t", listed.out)
+    assert refused.code == 3
+    assert "MCP's addresses alone" in refused.err
+    assert made.out.strip() not in refused.err + listed.out
+
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 async def test_login_takes_a_cookie_that_is_good_however_it_comes(tmp_path: Path) -> None:
@@ -160,19 +197,24 @@ async def test_login_takes_a_cookie_that_is_good_however_it_comes(tmp_path: Path
 async def test_config_tells_where_each_value_comes_from_and_no_secret(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("PPLX_LANGUAGE=de-DE\nPERPLEXITY_API_KEY_FILE=key.txt\nDEFAULT_MODEL=gpt\n")
     (tmp_path / "key.txt").write_text("pplx-sesame-0123")
-    shown, wrong = await asyncio.gather(
+    shown, wrong, unknown = await asyncio.gather(
         piped("config", "--json", folder=tmp_path, PPLX_COOKIE="open-sesame-0123456789", PPLX_STORE_DAYS="3"),
         piped("config", "--changed", folder=tmp_path, PPLX_STORE_DAYS="many", PPLX_COOKIE="open-sesame-0123456789"),
+        piped("config", "stor_day", folder=tmp_path),
     )
     found = {row["setting"]: (row["value"], row["from"]) for row in json.loads(shown.out)["settings"]}
     assert found["PPLX_LANGUAGE"] == ("de-DE", ".env")
     assert found["PPLX_STORE_DAYS"] == ("3", "environment")
     assert found["PPLX_COOKIE"] == ("set, not shown", "environment")
-    assert found["PERPLEXITY_API_KEY"] == ("set, not shown", "file named by PERPLEXITY_API_KEY_FILE (.env)")
+    assert found["PERPLEXITY_API_KEY"] == ("set, not shown", "file named by PERPLEXITY_API_KEY_FILE")
     assert found["DEFAULT_MODEL"] == ("gpt", ".env (the default, too)")
-    assert found["PPLX_NOTICES"] == ("yes", "default")
+    assert found["PPLX_NOTICES"] == ("1", "default")
     assert "sesame" not in shown.out + shown.err + wrong.out + wrong.err
     assert (wrong.code, "PPLX_STORE_DAYS" in wrong.err, "PPLX_STORE_DAYS\tmany" in wrong.out) == (2, True, True)
+    assert "PPLX_LANGUAGE\tde-DE\t.env" in wrong.out
+    assert (unknown.code, unknown.out) == (7, "")
+    assert "'stor_day'" in unknown.err
+    assert "PPLX_STORE_DAYS" in unknown.err
 
 
 async def test_explain_shows_what_would_go_out_and_sends_nothing(tmp_path: Path) -> None:
@@ -197,6 +239,42 @@ async def test_explain_shows_what_would_go_out_and_sends_nothing(tmp_path: Path)
     assert (error.code, "temperature" in error.err) == (2, True)
     assert "one research of the plan" in research.out
     assert not (tmp_path / "data").exists()
+
+
+async def test_explain_tells_of_the_gateway_that_runs_where_there_is_one(tmp_path: Path) -> None:
+    request = {"model": "gpt", "temperature": 0.2, "messages": [{"role": "user", "content": QUESTION}]}
+    asked = ("explain", "--json", "--request", "-")
+    async with running(tmp_path / "rig", unsupported="drop", order=("session",)) as rig:
+        made = (await rig.post({"name": "ada"}, path="/admin/caller-keys")).json["secret"]
+        caller = {"PPLX_GATEWAY_URL": rig.url, "PPLX_GATEWAY_KEY": made}
+        owner, other, alone = await asyncio.gather(
+            piped(*asked, folder=tmp_path, stdin=json.dumps(request).encode(), **at(rig)),
+            piped(*asked, folder=tmp_path, stdin=json.dumps(request).encode(), PPLX_UNSUPPORTED="drop", **caller),
+            piped(*asked, "--in-process", folder=tmp_path, stdin=json.dumps(request).encode(), **at(rig)),
+        )
+        spent = await rig.requests(ASK_PATH)
+    assert spent == []
+    for done in (owner, other):
+        told = json.loads(done.out)
+        assert (told["upstream"], told["dropped"]) == ("session", ["temperature"]), done
+    assert json.loads(owner.out)["requests"][0]["url"].startswith(f"{rig.emulator_url}/rest/")
+    assert "Only the owner" in json.loads(other.out)["warnings"][-1]
+    assert (alone.code, "pplx-gateway login" in alone.err) == (3, True)
+
+
+async def test_without_any_credential_it_is_said_what_is_missing(tmp_path: Path) -> None:
+    async with running(tmp_path / "rig", order=()) as rig:
+        own_models, there, report, keyless = await asyncio.gather(
+            piped("models", folder=tmp_path),
+            piped("models", folder=tmp_path, **at(rig)),
+            piped("doctor", "--offline", "--json", folder=tmp_path, PPLX_PROXY_PORT="0"),
+            piped("doctor", "--offline", folder=tmp_path, PPLX_PROXY_PORT="0", PERPLEXITY_API_KEY="pplx-0123456789"),
+        )
+    for done, cure in ((own_models, "PERPLEXITY_API_KEY"), (there, "pplx-gateway login --url")):
+        assert (done.code, done.out, cure in done.err) == (3, "", True), done
+    (finding,) = [found for found in json.loads(report.out)["findings"] if found["check"] == "credentials"]
+    assert (report.code, finding["cause"], "pplx-gateway login" in finding["cure"]) == (1, "no_credential", True)
+    assert (keyless.code, "credentials: there is an API key" in keyless.out) == (0, True)
 
 
 async def test_search_without_a_key_for_it_says_what_is_missing(tmp_path: Path) -> None:

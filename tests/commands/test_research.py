@@ -84,6 +84,21 @@ async def test_research_left_running_can_be_cancelled(tmp_path: Path) -> None:
     assert (again.code, "cancelled" in again.err) == (1, True)
 
 
+async def test_what_others_began_is_not_listed_and_can_be_shown_by_its_id(tmp_path: Path) -> None:
+    async with running(tmp_path / "gateway") as rig:
+        body = {"model": "api/sonar", "input": QUESTION, "background": True}
+        begun = (await rig.post(body, path="/v1/responses")).json["id"]
+        assert (await piped("research", "--resume", begun, folder=tmp_path, **at(rig))).code == 0
+        listed, helped, shown = await asyncio.gather(
+            piped("jobs", folder=tmp_path, **at(rig)),
+            piped("jobs", "--help", folder=tmp_path),
+            piped("jobs", "show", begun, folder=tmp_path, **at(rig)),
+        )
+    assert (listed.code, listed.out) == (0, "")
+    assert "on this machine" in " ".join(helped.out.split())
+    assert (shown.code, "Leie" in shown.out) == (0, True)
+
+
 async def test_a_conversation_brings_what_was_said_and_outlives_ctrl_c(tmp_path: Path) -> None:
     async with (
         running(tmp_path / "gateway") as rig,

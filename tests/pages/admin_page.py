@@ -10,7 +10,7 @@ from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request
 
 from tests.rig import KEY, Rig
 
-VIEWS = ("now", "usage", "requests", "models", "keys", "callers", "settings", "report")
+VIEWS = ("now", "usage", "requests", "models", "keys", "callers", "wire", "settings", "report")
 
 
 class AdminPage:
@@ -79,7 +79,7 @@ async def opened(browser: Browser, url: str, key: str | None = KEY, **context: A
     assert KEY not in "".join(request.url for request in admin.requests)
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="package")
 async def admin(browser: Browser, rig: Rig) -> AsyncGenerator[AdminPage, None]:
     """On a wide screen, signed in."""
     for kept in ("requests", "script"):

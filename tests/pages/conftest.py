@@ -1,4 +1,4 @@
-"""One Chromium and one running program for each module of tests; the page is loaded anew for each test."""
+"""One Chromium for all, and one running program for each module of tests; the page is loaded anew for each test."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.pages.chromium import ChatPage, launch
 from tests.rig import KEY, Rig, bearer, running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def browser() -> AsyncGenerator[Browser, None]:
     async with async_playwright() as playwright:
         launched = await launch(playwright)
@@ -19,13 +19,13 @@ async def browser() -> AsyncGenerator[Browser, None]:
         await launched.close()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Rig, None]:
     async with running(tmp_path_factory.mktemp("pages")) as opened:
         yield opened
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def window(browser: Browser, rig: Rig) -> AsyncGenerator[ChatPage, None]:
     """A wide window. A new one for each test would cost most of the tests' time."""
     context = await browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-GB")
@@ -33,7 +33,7 @@ async def window(browser: Browser, rig: Rig) -> AsyncGenerator[ChatPage, None]:
     await context.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="package")
 async def chat(window: ChatPage, rig: Rig) -> AsyncGenerator[ChatPage, None]:
     """`/chat`, loaded anew, with the key entered; what troubled it fails the test."""
     for kept in ("requests", "script"):

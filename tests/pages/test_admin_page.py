@@ -12,7 +12,7 @@ from tests.rig import AGENT, ASK_PATH, COOKIE, KEY, Rig, bearer, running
 
 __all__ = ["admin"]
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 QUESTION = "Which two rivers meet in the old town of Ghent?"
 ASK = {"model": "api/sonar", "messages": [{"role": "user", "content": QUESTION}]}
@@ -283,6 +283,10 @@ async def test_the_report_can_be_copied(admin: AdminPage, rig: Rig) -> None:
     await expect(place.get_by_role("button", name="Copied")).to_be_visible()
     copied = await admin.page.evaluate("navigator.clipboard.readText()")
     assert "state: valid" in copied
+    assert "[checks]" not in copied
+    await place.get_by_role("button", name="Run the checks").click()
+    await expect(place.locator("pre")).to_contain_text("ok      session: signed in")
+    await expect(place.get_by_role("button", name="Run the checks")).to_be_enabled()
     assert not any(word in copied for word in (KEY, COOKIE, "SECRET", rig.emulator_url, QUESTION))
 
 

@@ -123,6 +123,32 @@ async def test_the_report_counts_and_names_nobody(tmp_path: Path) -> None:
             assert word not in told, word
 
 
+async def test_the_report_names_the_cause_and_the_cure_of_what_is_wrong(tmp_path: Path) -> None:
+    async with running(tmp_path, cookie=Secret("emulator-max-expired-SECRET"), data_dir=tmp_path / "kept") as rig:
+        bad = {"name": "my laptop", "value": "pplx-bad-SECRET-0123"}
+        await rig.post(bad, path="/admin/keys")
+        await rig.post({"name": "my work key", "value": "env.MY_EMPLOYER"}, path="/admin/keys")
+        reply = await rig.get("/admin/report?checks=1")
+        wrong = [await rig.get(f"/admin/report?{query}") for query in ("checks=2", "check=1")]
+    text = reply.json["text"]
+    checks = text.partition("[program]")[0].splitlines()
+    for line in (
+        "[checks]",
+        "ok      data folder: the data folder can be written",
+        "ok      site: a host of the owner's answers",
+        "BAD     session: Nobody is signed in with the cookie any more.",
+        "        cure: Sign in at perplexity.ai, copy the cookie, and give it: pplx-gateway login",
+        "ok      api key: 'key 1' is accepted",
+        "note    api key: 'key 3' is not in use: its value cannot be found.",
+    ):
+        assert line in checks, (line, checks)
+    (refused,) = [line for line in checks if line.startswith("BAD     api key")]
+    assert "'key 2'" in refused
+    for word in (KEY, COOKIE, "SECRET", rig.emulator_url[7:], "laptop", "EMPLOYER", str(tmp_path)):
+        assert word not in text, word
+    assert [(each.status, each.error["param"]) for each in wrong] == [(400, "checks"), (400, "check")]
+
+
 async def test_settings_hold_no_secret(tmp_path: Path) -> None:
     async with running(tmp_path, ntfy_topic=Secret("TOPIC-SECRET")) as rig:
         rows = {row["name"]: row for row in (await rig.get("/admin/settings")).json["settings"]}

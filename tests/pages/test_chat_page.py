@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.pages.chromium import ChatPage
 from tests.rig import AGENT, ASK_PATH, KEY, Rig
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 QUESTION = "Which two rivers meet in Ghent?"
 
@@ -88,6 +88,22 @@ async def test_related_questions_are_asked_at_a_click(chat: ChatPage) -> None:
     assert len(first["messages"]) == 1
     assert [message["role"] for message in second["messages"]] == ["user", "assistant", "user"]
     assert second["messages"][-1]["content"] == question.strip()
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_pictures_are_cards_and_seen_only_where_they_came_as_bytes(chat: ChatPage, api: str) -> None:
+    await chat.choose(model="gpt", api=api, pictures=True)
+    cards = (await chat.ask(QUESTION)).locator(".pictures .card")
+    assert await cards.count() == 2
+    linked, drawn = cards.nth(0), cards.nth(1)
+    assert re.match("https://images.example/", await linked.locator("a.card-title").get_attribute("href") or "")
+    assert re.match("https://", await linked.locator("a.card-foot").get_attribute("href") or "")
+    assert await linked.locator("img").count() == 0
+    await expect(drawn.locator(".card-title")).to_contain_text("drawn")
+    assert await drawn.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 32
+    await chat.choose(pictures=False)
+    assert await (await chat.ask(QUESTION)).locator(".pictures .card").count() == 0
+    assert [body.get("return_images") for body in chat.bodies()] == [True, None]
 
 
 @over_each
@@ -214,7 +230,7 @@ async def test_the_models_stand_by_upstream_with_what_they_can_do(chat: ChatPage
     groups = await chat.page.locator("#model optgroup").evaluate_all(
         "groups => groups.map((group) => [group.label, [...group.children].map((option) => option.value)])"
     )
-    listed = (await rig.get("/v1/models")).json["data"]
+    listed = [model for model in (await rig.get("/v1/models")).json["data"] if model["capabilities"]["chat"]]
     assert [ids for _, ids in groups] == [
         [model["id"] for model in listed if model["upstream"] == upstream] for upstream in ("session", "api")
     ]

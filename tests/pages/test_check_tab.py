@@ -7,7 +7,7 @@ from tests.cases.scripts import S1, agent_events, agent_steps
 from tests.pages.chromium import ChatPage, names
 from tests.rig import AGENT, Rig
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 QUESTION = "Which two rivers meet in Ghent?"
 FORMS = [("chat", True), ("chat", False), ("responses", True), ("responses", False)]

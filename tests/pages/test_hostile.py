@@ -9,7 +9,7 @@ from tests.cases.scripts import S1, S2, agent_events, agent_steps
 from tests.pages.chromium import ChatPage
 from tests.rig import AGENT, Rig
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 IMAGE = "<img src=x onerror=\"document.title='taken'\">"
 HOSTILE = f"""{IMAGE}
@@ -75,6 +75,31 @@ async def test_hostile_titles_are_shown_to_the_letter(chat: ChatPage, rig: Rig) 
     await expect(card.locator(".card-title")).to_have_text(IMAGE)
     await expect(card.locator(".snippet")).to_have_text("<b>bold</b>")
     assert await chat.page.locator(".mark").first.get_attribute("title") == IMAGE
+
+
+PICTURES = [
+    "javascript:document.title='taken'",
+    "data:text/html,<script>document.title='taken'</script>",
+    "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4=",
+    "//elsewhere.example/spy.png",
+    "https://elsewhere.example/spy.png",
+]
+
+
+async def test_hostile_pictures_load_nothing_and_lead_only_to_the_web(chat: ChatPage, rig: Rig) -> None:
+    found = [{"image_url": url, "origin_url": url, "title": IMAGE, "width": 1280, "height": 720} for url in PICTURES]
+    events = agent_events("The Leie.")
+    results = {"type": "image_search_results", "results": found}
+    item = {"type": "response.output_item.done", "output_index": 0, "item": results, "sequence_number": 5}
+    await rig.script(AGENT, agent_steps([*events[:5], item, *events[5:]]))
+    await chat.choose(model="api/sonar", pictures=True)
+    cards = (await chat.ask("Which two rivers meet in Ghent?")).locator(".pictures .card")
+    assert await cards.locator(".card-title").all_inner_texts() == [IMAGE] * len(PICTURES)
+    links = await cards.locator("a").evaluate_all("links => links.map((link) => link.href)")
+    assert links == ["https://elsewhere.example/spy.png"] * 2
+    assert await cards.locator(".size").all_inner_texts() == ["1,280 × 720 pixels"] * len(PICTURES)
+    assert await cards.locator("img").count() == 0
+    assert await chat.page.title() == "Chat · pplx-gateway"
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])

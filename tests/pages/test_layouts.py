@@ -1,6 +1,7 @@
 """Widths, themes, keyboard and screen readers. PAGES_SHOTS names a folder for screenshots to look at."""
 
 import os
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,9 +11,10 @@ from playwright.async_api import Browser, Page, expect
 from tests.pages.chromium import ChatPage
 from tests.rig import Rig
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 QUESTION = "Which two rivers meet in Ghent?"
 WIDTHS = (360, 768, 1440)
 VIEWS = ("talk", "setup", "raw", "check")
@@ -36,37 +38,48 @@ async def found_by_axe(page: Page) -> list[Any]:
     return [entry for entry in found if entry[0] in ("serious", "critical")]
 
 
+async def in_both_themes(page: Page) -> AsyncGenerator[Theme, None]:
+    """As the system is light, then dark."""
+    ink = "getComputedStyle(document.body).color"
+    seen = set()
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        seen.add(await page.evaluate(ink))
+        yield theme
+    assert len(seen) == len(THEMES)
+
+
 async def shoot(page: Page, name: str) -> None:
     if folder := os.environ.get("PAGES_SHOTS"):
         await page.screenshot(path=f"{folder}/{name}.png")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-async def test_every_view_fits_and_axe_finds_nothing_serious(
-    browser: Browser, rig: Rig, width: int, theme: Theme
-) -> None:
+async def test_every_view_fits_and_axe_finds_nothing_serious(browser: Browser, rig: Rig, width: int) -> None:
     assert AXE.is_file(), "run scripts/node-setup, as scripts/test does"
-    context = await browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, locale="en-GB")
+    context = await browser.new_context(viewport={"width": width, "height": 900}, locale="en-GB")
     await context.add_init_script(path=AXE)
     chat = ChatPage(await context.new_page(), rig.url)
     await chat.page.goto(f"{rig.url}/chat")
     await chat.page.wait_for_selector("#key-dialog[open]")
-    assert await found_by_axe(chat.page) == []
+    async for _ in in_both_themes(chat.page):
+        assert await found_by_axe(chat.page) == []
     await chat.open()
-    assert await found_by_axe(chat.page) == []
-    await shoot(chat.page, f"{width}-{theme}-first")
-    await chat.choose(tools=True, thinking=True)
+    async for theme in in_both_themes(chat.page):
+        assert await found_by_axe(chat.page) == []
+        await shoot(chat.page, f"{width}-{theme}-first")
+    await chat.choose(tools=True, thinking=True, pictures=True)
     await chat.ask(f"{QUESTION}", answers=1)
     await chat.ask(f"fault:midstream_drop {QUESTION}")
     await chat.ask('Please calculate "17 * 23".', answers=2)
     for view in VIEWS:
         await chat.see(view)
-        assert await chat.page.evaluate(WIDE) == [], view
-        assert await chat.page.evaluate(SMALL) == [], view
-        assert await chat.page.evaluate("document.documentElement.scrollWidth") == width, view
-        assert await found_by_axe(chat.page) == [], view
-        await shoot(chat.page, f"{width}-{theme}-{view}")
+        async for theme in in_both_themes(chat.page):
+            assert await chat.page.evaluate(WIDE) == [], view
+            assert await chat.page.evaluate(SMALL) == [], view
+            assert await chat.page.evaluate("document.documentElement.scrollWidth") == width, view
+            assert await found_by_axe(chat.page) == [], view
+            await shoot(chat.page, f"{width}-{theme}-{view}")
     assert chat.troubles == []
     await context.close()
 

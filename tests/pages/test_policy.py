@@ -1,12 +1,14 @@
 """What the page loads, from whom, how much, and what its policy lets it do."""
 
+import re
+
 import pytest
 from playwright.async_api import Browser
 
 from tests.pages.chromium import ChatPage
 from tests.rig import KEY, Rig, bearer
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 MOST_BYTES = 100_000
 POLICY = {
@@ -37,6 +39,33 @@ async def test_the_first_view_is_small_and_asks_no_other_host(browser: Browser, 
     await page.ask("Which two rivers meet in Ghent?")
     assert len([request.url for request in page.requests if "min.js" in request.url]) == 2
     await context.close()
+
+
+OVER_THE_WIRE = """() => performance.getEntriesByType("resource").filter((one) => one.transferSize > 0)
+    .map((one) => new URL(one.name).pathname)"""
+
+
+async def test_a_second_view_loads_no_file_again(browser: Browser, rig: Rig) -> None:
+    context = await browser.new_context()
+    page = ChatPage(await context.new_page(), rig.url)
+    for first in (True, False):
+        await page.page.goto(f"{rig.url}/chat")
+        await page.page.wait_for_selector("html[data-ready]")
+        paths = await page.page.evaluate(OVER_THE_WIRE)
+        assert any(path.startswith("/static/") for path in paths) is first, paths
+    await context.close()
+
+
+async def test_files_last_only_under_the_name_of_their_release(rig: Rig) -> None:
+    html = (await rig.client.get(f"{rig.url}/chat")).text
+    (folder,) = set(re.findall(r'"(/static/[0-9a-f]{16}/)', html))
+    kept = await rig.client.get(f"{rig.url}{folder}chat.js")
+    other = await rig.client.get(f"{rig.url}/static/0123456789abcdef/chat.js")
+    bare = await rig.client.get(f"{rig.url}/static/chat.js")
+    assert "immutable" in kept.headers["cache-control"]
+    assert [reply.headers["cache-control"] for reply in (other, bare)] == ["no-cache"] * 2
+    assert kept.content == other.content == bare.content
+    assert (await rig.client.get(f"{rig.url}{folder}none.js")).status_code == 404
 
 
 async def test_every_file_has_the_policy_without_exception(rig: Rig, static_names: list[str]) -> None:

@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from tests.pages.chromium import ChatPage
 from tests.rig import KEY
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 QUESTION = "Which two rivers meet in Ghent? It's 'quoted', \"twice\" & costs $HOME `no` \\n"
 FORMS = [("chat", True), ("chat", False), ("responses", True), ("responses", False)]

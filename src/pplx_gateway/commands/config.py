@@ -2,27 +2,31 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import msgspec
 
 from pplx_gateway import environment
 from pplx_gateway.commands.door import data_folder
 from pplx_gateway.commands.exits import CommandFailed, Exit
 from pplx_gateway.commands.screen import document, line, table, tell
-from pplx_gateway.settings import Secret, Settings, SettingsError
-
-DEFAULT = "default"
+from pplx_gateway.setting_sources import MASK, ToldSetting, told_settings
+from pplx_gateway.settings import Settings, SettingsError
 
 
 def run(options: argparse.Namespace) -> Exit:
-    """Raises CommandFailed where the settings cannot be used, after they were shown."""
+    """Raises CommandFailed where the settings cannot be used, after they were shown; and for a name that is none."""
     problem = None
     notes: tuple[str, ...] = ()
-    settings: Settings | None = None
     try:
         settings, notes = environment.load()
+        told = told_settings(settings)
     except SettingsError as error:
         problem = str(error)
-    rows = [row for row in _rows(settings) if _wanted(row, options)]
+        told = _as_far_as_they_go()
+    rows = [_row(setting) for setting in _wanted(told, options)]
     if options.json:
         document({"settings": rows, "data_folder": data_folder(), "problem": problem, "notes": notes})
     else:
@@ -35,44 +39,51 @@ def run(options: argparse.Namespace) -> Exit:
     return Exit.OK
 
 
-def _wanted(row: dict[str, str], options: argparse.Namespace) -> bool:
-    if options.changed and row["from"] == DEFAULT:
-        return False
-    return (options.pattern or "").upper() in row["setting"].upper()
-
-
-def _rows(settings: Settings | None) -> list[dict[str, str]]:
-    """`settings` None = they cannot be used; then what was given is shown as it is."""
-    given, dotenv = environment.variables(), environment.variables({})
-    rows = []
-    for row in environment.settings_table():
-        name = row.env.name
-        source = _source(name, dotenv, secret=row.secret)
-        value = getattr(settings, row.field) if settings else given.get(name, row.default)
-        if settings and value == row.default and source != DEFAULT:
-            source = f"{source} (the default, too)" if value is not None else f"{source}, a placeholder: unset"
-        rows.append(
-            {"setting": name, "value": _shown(value, secret=row.secret), "from": source, "about": row.env.about}
+def _wanted(told: Sequence[ToldSetting], options: argparse.Namespace) -> list[ToldSetting]:
+    """Raises CommandFailed."""
+    pattern = (options.pattern or "").upper()
+    found = [setting for setting in told if pattern in setting.name]
+    if not found:
+        nearest = max((setting.name for setting in told), key=lambda name: _likeness(pattern, name))
+        raise CommandFailed(
+            f"No setting's name holds '{options.pattern}'.",
+            Exit.NOT_FOUND,
+            cure=f"The nearest is {nearest}. All of them: pplx-gateway config",
         )
-    return rows
+    return [setting for setting in found if setting.source != "default" or not options.changed]
 
 
-def _source(name: str, dotenv: Mapping[str, str], *, secret: bool) -> str:
-    """The process environment comes before `.env`, a variable before the file that another one names."""
-    for variable in (name, f"{name}_FILE") if secret else (name,):
-        where = "environment" if os.environ.get(variable, "").strip() else ".env" if variable in dotenv else ""
-        if where:
-            return where if variable == name else f"file named by {variable} ({where})"
-    return DEFAULT
+def _likeness(word: str, name: str) -> float:
+    """People leave the prefix out."""
+    return max(SequenceMatcher(None, word, form).ratio() for form in (name, name.removeprefix("PPLX_")))
 
 
-def _shown(value: object, *, secret: bool) -> str:
-    if value is None or value == "":
-        return "unset"
-    if secret or isinstance(value, Secret):
-        return "set, not shown"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _as_far_as_they_go() -> list[ToldSetting]:
+    """Of settings that cannot be used: those that can be read, and the others as they were given."""
+    given = environment.variables()
+    values: dict[str, Any] = {}
+    wrong = set()
+    for row in environment.settings_table():
+        try:
+            value = environment.value_of(row, given, [])
+        except SettingsError:
+            wrong.add(row.env.name)
+        else:
+            values |= {} if value is None else {row.field: value}
+    return [
+        _as_given(setting, given) if setting.name in wrong else setting for setting in told_settings(Settings(**values))
+    ]
+
+
+def _as_given(setting: ToldSetting, given: Mapping[str, str]) -> ToldSetting:
+    raw = given.get(setting.variable, "")
+    source = "environment" if os.environ.get(setting.variable, "").strip() else ".env"
+    return msgspec.structs.replace(setting, value=MASK if setting.secret else raw, source=source)
+
+
+def _row(setting: ToldSetting) -> dict[str, str]:
+    value = "set, not shown" if setting.value == MASK else setting.value or "unset"
+    source = f"file named by {setting.variable}" if setting.source == "file" else setting.source
+    if setting.source != "default" and not setting.changed:
+        source = f"{source} (the default, too)"
+    return {"setting": setting.name, "value": value, "from": source, "about": setting.about}

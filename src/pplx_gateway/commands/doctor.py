@@ -2,26 +2,22 @@
 
 import argparse
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 
-from pplx_gateway.clock import Clock
-from pplx_gateway.commands import running
-from pplx_gateway.commands.diagnosis import credentials, machine, reach
-from pplx_gateway.commands.diagnosis import running as runs
-from pplx_gateway.commands.diagnosis.finding import Finding, bad, ok, pasteable, skipped
-from pplx_gateway.commands.door import Choice, Door, chosen, fetch
+from pplx_gateway.commands import running, running_gateway
+from pplx_gateway.commands.door import Door, chosen, fetch
 from pplx_gateway.commands.exits import CommandFailed, Exit
 from pplx_gateway.commands.own_door import OwnDoor, own_door
+from pplx_gateway.commands.own_standing import standing
 from pplx_gateway.commands.screen import console, document, on_terminal, safe
+from pplx_gateway.diagnosis import machine, upstreams
+from pplx_gateway.diagnosis.finding import Finding, bad, ok, pasteable, plain, skipped
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.opening import secrets_of
-from pplx_gateway.opening.session import session_options
 from pplx_gateway.settings import Settings
-from pplx_gateway.transport import Network, Transport
 
 _MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red"), "skipped": ("-", "dim")}
-_WORDS = {"ok": "ok", "note": "note", "bad": "BAD", "skipped": "skipped"}
 
 
 def run(options: argparse.Namespace) -> Exit:
@@ -54,66 +50,63 @@ async def _findings(options: argparse.Namespace, secrets: list[str]) -> AsyncIte
     secrets += [secret.reveal() for secret in secrets_of(settings)]
     folder = machine.data_folder(settings)
     yield folder
+    choice = chosen(options.url, options.in_process)
+    if folder.state != "bad" and choice.url is None:
+        yield _credentials(settings)
     yield machine.port(settings) or await _taken(settings)
     if options.offline:
         return
-    for finding in await runs.gateway(_choice(options)):
+    for finding in await running_gateway.gateway(choice):
         yield finding
-    trouble, network = machine.network(dict(os.environ))
-    if trouble is not None or network is None:
-        yield trouble or skipped("network", "not tried")
-        return
-    async with AsyncExitStack() as opened:
-        sites = Transport(Clock(), impersonate=_browser(settings), max_connections=4, network=network)
-        opened.push_async_callback(sites.close)
-        plain = Transport(Clock(), max_connections=4, network=network)
-        opened.push_async_callback(plain.close)
-        reached = await _reached(settings, sites, plain, network)
+    async with upstreams.open_ways(settings) as ways:
+        if isinstance(ways, Finding):
+            yield ways
+            return
+        reached = await upstreams.reached(settings, ways)
         for finding in (finding for each in reached.values() for finding in each.findings):
             yield finding
         if folder.state == "bad":
             yield skipped("credentials", "not tried: they lie in the data folder")
             return
+        async for finding in _opened(options, secrets, reached, ways):
+            yield finding
+
+
+async def _opened(
+    options: argparse.Namespace, secrets: list[str], reached: upstreams.Reached, ways: upstreams.Ways
+) -> AsyncIterator[Finding]:
+    """What only a gateway of our own can tell."""
+    async with AsyncExitStack() as opened:
         try:
             door = await opened.enter_async_context(own_door())
         except (ValueError, OSError, GatewayError) as error:
             yield bad("settings", "settings", str(error), "Correct it; see: pplx-gateway config")
             return
         secrets += _kept_secrets(door)
-        async for finding in _credentials(door, reached, plain, network):
+        async for finding in upstreams.accepted(door.gateway, reached, ways):
             yield finding
         if options.ask:
             yield await _asked(door)
-
-
-async def _reached(
-    settings: Settings, sites: Transport, plain: Transport, network: Network
-) -> dict[str, reach.Reached]:
-    found: dict[str, reach.Reached] = {}
-    clock = Clock()
-    if "session" in settings.upstreams:
-        found["session"] = await reach.session_site(sites, session_options(settings, clock), network, clock)
-    if "api" in settings.upstreams:
-        found["api"] = await reach.api(plain, settings.api_url, network, clock)
-    return found
-
-
-async def _credentials(
-    door: OwnDoor, reached: Mapping[str, reach.Reached], plain: Transport, network: Network
-) -> AsyncIterator[Finding]:
-    """Of those upstreams that can be reached."""
-    if (site := reached.get("session")) and site.incoming is not None:
-        for finding in await credentials.session(door.gateway):
-            yield finding
-    if (site := reached.get("api")) and site.incoming is not None:
-        for finding in await credentials.api_keys(door.gateway, plain, network):
-            yield finding
 
 
 def _kept_secrets(door: OwnDoor) -> Iterable[str]:
     """What lies in the store and in the file of keys."""
     keys = door.gateway.keys
     return [key.reveal() for key in keys.keys.values() if key.secret is not None] if keys else []
+
+
+def _credentials(settings: Settings) -> Finding:
+    """What there is; whether it is good takes the network."""
+    stands = standing(settings)
+    found = [name for name, there in (("a cookie", stands.session), ("an API key", stands.api)) if there]
+    if found:
+        return ok("credentials", f"there is {' and '.join(found)}")
+    return bad(
+        "credentials",
+        "no_credential",
+        "There is neither a cookie nor an API key, so nothing can be asked.",
+        "Sign in (pplx-gateway login), or set PERPLEXITY_API_KEY. To try it without an account: pplx-gateway demo",
+    )
 
 
 async def _asked(door: Door) -> Finding:
@@ -131,7 +124,7 @@ async def _asked(door: Door) -> Finding:
 async def _taken(settings: Settings) -> Finding:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     shown = f"[{host}]" if ":" in host else host
-    if await runs.is_a_gateway(f"http://{shown}:{settings.port}"):
+    if await running_gateway.is_a_gateway(f"http://{shown}:{settings.port}"):
         return ok("port", f"a gateway runs on {settings.host}:{settings.port} already")
     return bad(
         "port",
@@ -141,19 +134,9 @@ async def _taken(settings: Settings) -> Finding:
     )
 
 
-def _choice(options: argparse.Namespace) -> Choice:
-    return chosen(options.url, options.in_process)
-
-
-def _browser(settings: Settings) -> str | None:
-    return settings.impersonate
-
-
 def _show(finding: Finding) -> None:
     if not on_terminal():
-        print(f"{_WORDS[finding.state]:<8}{finding.check}: {finding.what}", flush=True)
-        if finding.cure:
-            print(f"{'':<8}cure: {finding.cure}", flush=True)
+        print("\n".join(plain(finding)), flush=True)
         return
     from rich.padding import Padding  # noqa: PLC0415 - only on a terminal
     from rich.text import Text  # noqa: PLC0415

@@ -27,7 +27,7 @@ ABOUT = {
     Exit.LIMIT: "A quota, a balance or a rate limit is used up.",
     Exit.UPSTREAM: "The gateway or Perplexity cannot be reached, refuses, or failed.",
     Exit.CUT: "The answer is not whole: it was cut at a limit, or the connection broke.",
-    Exit.NOT_FOUND: "There is no such model, response or key.",
+    Exit.NOT_FOUND: "There is no such model, response, key or setting.",
     Exit.INTERRUPTED: "Ctrl-C. What ran upstream was stopped, except research, whose id was printed.",
     Exit.PIPE: "Whoever read the output closed it.",
     Exit.TERMINATED: "A signal ended it, in the same way as Ctrl-C.",

@@ -9,20 +9,20 @@ import json
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from pplx_gateway import environment, logs
-from pplx_gateway.catalogue import Model, Tier
+from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
 from pplx_gateway.commands import running
-from pplx_gateway.commands.door import Door, Json, fetch
+from pplx_gateway.commands.door import Choice, Door, Json, chosen, fetch, open_door
 from pplx_gateway.commands.exits import CommandFailed, Exit, failed
 from pplx_gateway.commands.own_door import OwnDoor, own_settings
+from pplx_gateway.commands.own_standing import Standing, standing
 from pplx_gateway.commands.question_input import question_of, request_of, turn_of
 from pplx_gateway.commands.running_door import running_door
 from pplx_gateway.commands.screen import document, line, on_terminal, safe
@@ -31,13 +31,9 @@ from pplx_gateway.errors import GatewayError
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.model_keeping import FACT as MODELS
 from pplx_gateway.opening import open_gateway
-from pplx_gateway.opening.api import config_path
 from pplx_gateway.opening.gateway import STORE_FILE
 from pplx_gateway.prices import prices
 from pplx_gateway.settings import Secret, Settings
-from pplx_gateway.upstreams.api.keys.edits import FACT as KEYS
-from pplx_gateway.upstreams.session.keeping import Record
-from pplx_gateway.upstreams.session.kept import STATE, TOKEN, Kept
 from pplx_gateway.upstreams.session.quota import kind_of
 from pplx_gateway.web.app import create_app
 
@@ -68,29 +64,43 @@ def _request(options: argparse.Namespace) -> tuple[str, Json]:
     return path, {name: value for name, value in request.items() if name != "background"} | {"stream": False}
 
 
-class Standing(NamedTuple):
-    """What of the owner's own the answer depends on. `facts`: the store's, by name."""
+class World(NamedTuple):
+    """Around a question: whose settings hold, what there is to ask with, and what the reader should know of that."""
 
-    session: bool
-    api: bool
-    tier: Tier
-    models: bytes | None
+    settings: Settings
+    stands: Standing
+    notes: tuple[str, ...] = ()
 
 
-def standing(settings: Settings) -> Standing:
-    facts = _facts(settings.folder / STORE_FILE, (TOKEN, STATE, MODELS, KEYS))
-    kept, record = _decoded(facts.get(TOKEN), Kept), _decoded(facts.get(STATE), Record)
-    return Standing(
-        session=settings.cookie is not None or bool(kept and kept.token),
-        api=settings.perplexity_api_key is not None or config_path(settings).exists() or KEYS in facts,
-        tier=settings.account_type or (record.tier if record else None) or "pro",
-        models=facts.get(MODELS),
-    )
+async def _world(choice: Choice) -> World:
+    """Of the gateway that runs at `choice`, else of this folder. Raises CommandFailed."""
+    if choice.url is None:
+        settings = environment.load().settings
+        return World(settings, standing(settings))
+    async with open_door(choice) as door:
+        served = {model["upstream"] for model in (await fetch(door, "GET", "/v1/models")).json["data"]}
+        session = (await fetch(door, "GET", "/health")).json.get("session") or {}
+        settings, notes = await _settings_there(door)
+    tier = settings.account_type or session.get("account_type") or "pro"
+    return World(settings, Standing("session" in served, "api" in served, tier, models=None), notes)
+
+
+async def _settings_there(door: Door) -> tuple[Settings, tuple[str, ...]]:
+    """Raises CommandFailed."""
+    try:
+        rows = (await fetch(door, "GET", "/admin/settings")).json["settings"]
+    except CommandFailed as failure:
+        if failure.code is not Exit.CREDENTIAL:
+            raise
+        told = f"Only the owner may see the settings of {door.place}: those of this folder were taken in their place."
+        return environment.load().settings, (told,)
+    given = {row["name"]: row["value"] for row in rows if not row["secret"]}
+    return environment.load(given, dotenv=None).settings, ()
 
 
 async def _explain(options: argparse.Namespace, path: str, request: Json) -> Exit:
-    settings = environment.load().settings
-    stands = standing(settings)
+    world = await _world(chosen(options.url, options.in_process))
+    settings, stands = world.settings, world.stands
     logs.set_up("CRITICAL")
     with tempfile.TemporaryDirectory(prefix="pplx-gateway-explain-") as folder:
         async with EmulatorServer(Clock(HURRY)) as emulator, running_door(emulator.url, None) as control:
@@ -101,6 +111,7 @@ async def _explain(options: argparse.Namespace, path: str, request: Json) -> Exi
                 told = await _rehearsed(gateway, control, path, request, settings)
             finally:
                 await gateway.close()
+    told["warnings"] += world.notes
     if options.json:
         document(told)
     else:
@@ -221,19 +232,3 @@ def _show_json(text: str) -> None:
     from pplx_gateway.commands.screen import console  # noqa: PLC0415
 
     console().print(Syntax(safe(text), "json", word_wrap=True, background_color="default"))
-
-
-def _facts(path: Path, names: tuple[str, ...]) -> Mapping[str, bytes]:
-    """Read without changing anything; none where there is no store yet."""
-    if not path.exists():
-        return {}
-    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
-        marks = ", ".join("?" * len(names))
-        return dict(store.execute(f"select name, value from facts where name in ({marks})", names))  # noqa: S608
-    return {}
-
-
-def _decoded(value: bytes | None, kind: type[Any]) -> Any:
-    with suppress(msgspec.DecodeError):
-        return None if value is None else msgspec.json.decode(value, type=kind)
-    return None

@@ -5,6 +5,7 @@ import argparse
 from pplx_gateway.commands import running
 from pplx_gateway.commands.door import Door, Json, chosen, fetch, open_door
 from pplx_gateway.commands.exits import CommandFailed, Exit
+from pplx_gateway.commands.parser import NONE
 from pplx_gateway.commands.screen import document, table, tell
 
 PATH = "/admin/caller-keys"
@@ -16,6 +17,7 @@ _FIELDS = {
     "models": "model",
     "upstreams": "upstream",
     "origins": "origin",
+    "unsupported": "unsupported",
     "expires_at": "expires",
 }
 _LIMITS = {
@@ -43,13 +45,13 @@ async def _list(door: Door, options: argparse.Namespace) -> Exit:
     elif not keys:
         tell("There are none. Make one: pplx-gateway keys add NAME")
     else:
-        table(("id", "name", "status", "ends with", "limits"), [_row(key) for key in keys])
+        table(("id", "name", "status", "use", "ends with", "limits"), [_row(key) for key in keys])
     return Exit.OK
 
 
 async def _add(door: Door, options: argparse.Namespace) -> Exit:
-    asked = {"name": options.name, **{field: getattr(options, given) for field, given in _FIELDS.items()}}
-    made = (await fetch(door, "POST", PATH, {name: value for name, value in asked.items() if value is not None})).json
+    given = {field: value for field, value in _given(options).items() if value is not None}
+    made = (await fetch(door, "POST", PATH, {"name": options.name, "use": options.use or "header", **given})).json
     if options.json:
         document(made)
     else:
@@ -58,17 +60,33 @@ async def _add(door: Door, options: argparse.Namespace) -> Exit:
     return Exit.OK
 
 
+async def _set(door: Door, options: argparse.Namespace) -> Exit:
+    changes = {**({"name": options.name} if options.name is not None else {}), **_given(options)}
+    if not changes:
+        raise CommandFailed("There is nothing to change.", Exit.USAGE, cure="See: pplx-gateway keys set --help")
+    key = await _found(door, options.id)
+    changed = (await fetch(door, "PATCH", f"{PATH}/{key['id']}", changes)).json
+    if options.json:
+        document(changed)
+    else:
+        print(f"The key of {changed['key']['name']} ({key['id']}): {_limits(changed['key'])}.")
+    return Exit.OK
+
+
+def _given(options: argparse.Namespace) -> Json:
+    """What was named, as the interface takes it: null takes a limit away. Raises CommandFailed."""
+    found = {field: getattr(options, given) for field, given in _FIELDS.items()}
+    for field, value in found.items():
+        if isinstance(value, list) and NONE in value and len(value) > 1:
+            raise CommandFailed(
+                f"--{_FIELDS[field]} {NONE} stands for no limit, and cannot go with others.", Exit.USAGE
+            )
+    return {field: None if value in (NONE, [NONE]) else value for field, value in found.items() if value is not None}
+
+
 async def _revoke(door: Door, options: argparse.Namespace) -> Exit:
-    """By its id, or by its name where only one active key has it."""
-    keys = (await fetch(door, "GET", PATH)).json["keys"]
-    found = [key for key in keys if key["id"] == options.id] or [
-        key for key in keys if key["name"] == options.id and key["status"] != "revoked"
-    ]
-    if not found:
-        raise CommandFailed(f"There is no key '{options.id}'.", Exit.NOT_FOUND, cure="See them: pplx-gateway keys")
-    if len(found) > 1:
-        raise CommandFailed(f"Several keys are called '{options.id}'.", Exit.USAGE, cure="Give the id of one.")
-    gone = (await fetch(door, "DELETE", f"{PATH}/{found[0]['id']}")).json
+    key = await _found(door, options.id)
+    gone = (await fetch(door, "DELETE", f"{PATH}/{key['id']}")).json
     if options.json:
         document(gone)
     else:
@@ -76,10 +94,27 @@ async def _revoke(door: Door, options: argparse.Namespace) -> Exit:
     return Exit.OK
 
 
+async def _found(door: Door, name: str) -> Json:
+    """By its id, or by its name where only one active key has it. Raises CommandFailed."""
+    keys: list[Json] = (await fetch(door, "GET", PATH)).json["keys"]
+    found = [key for key in keys if key["id"] == name] or [
+        key for key in keys if key["name"] == name and key["status"] != "revoked"
+    ]
+    if not found:
+        raise CommandFailed(f"There is no key '{name}'.", Exit.NOT_FOUND, cure="See them: pplx-gateway keys")
+    if len(found) > 1:
+        raise CommandFailed(f"Several keys are called '{name}'.", Exit.USAGE, cure="Give the id of one.")
+    return found[0]
+
+
 def _row(key: Json) -> list[object]:
+    return [key["id"], key["name"], key["status"], key["use"], key["hint"], _limits(key)]
+
+
+def _limits(key: Json) -> str:
     limits = [form.format(key[name]) for name, form in _LIMITS.items() if key.get(name) is not None]
     limits += [f"only {', '.join(key[name])}" for name in ("models", "upstreams", "origins") if key.get(name)]
-    return [key["id"], key["name"], key["status"], key["hint"], "; ".join(limits) or "none"]
+    return "; ".join(limits) or "none"
 
 
-_ACTS = {"list": _list, "add": _add, "revoke": _revoke}
+_ACTS = {"list": _list, "add": _add, "set": _set, "revoke": _revoke}

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from pplx_gateway import __version__
 
 MOST_WORKERS = 64
+NONE = "none"
+"""In place of a limit of a key: there is none."""
 SOURCES = ("web", "academic", "social", "finance")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 RECENCIES = ("hour", "day", "week", "month", "year")
@@ -110,31 +112,56 @@ def _usage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", default="model", help="day, model, upstream, key, caller, or several by commas (model)")
 
 
+def _act(acts: Any, name: str, about: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = acts.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+    return made
+
+
 def _jobs(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", metavar="ACT")
-    acts.add_parser("list", help="those that were begun here, and how they stand (the default)")
+    here = "those that 'research' began on this machine, and how they stand (the default); a gateway lists no others, "
+    _act(acts, "list", here + "but whoever knows the id of one may show, cancel and forget it")
     for name, about in (
         ("show", "print an answer"),
         ("cancel", "stop one, upstream too"),
         ("forget", "delete one and all that is kept of it"),
     ):
-        acts.add_parser(name, help=about, description=about).add_argument("id")
+        _act(acts, name, about).add_argument("id", help="as it was told when it began: resp_...")
 
 
 def _keys(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", metavar="ACT")
-    acts.add_parser("list", help="all, with their limits and what they may ask (the default)")
-    add = acts.add_parser("add", help="make one; it is shown this once")
+    _act(acts, "list", "all, with their limits and what they may ask (the default)")
+    add = _act(acts, "add", "make one; it is shown this once")
     add.add_argument("name", help="whose it is")
-    add.add_argument("--per-minute", type=int, metavar="N", help="most requests in a minute")
-    add.add_argument("--per-day", type=int, metavar="N", help="most requests in a day")
-    add.add_argument("--dollars-per-day", metavar="X", help="most US dollars in a day")
-    add.add_argument("--dollars-per-month", metavar="X", help="most US dollars in a month")
-    add.add_argument("--model", action="append", metavar="ID", help="only this model; may hold *; repeatable")
-    add.add_argument("--upstream", action="append", choices=("session", "api"), help="only this upstream")
-    add.add_argument("--origin", action="append", metavar="ORIGIN", help="only from this browser origin")
-    add.add_argument("--expires", metavar="WHEN", help="ISO 8601, such as 2027-01-31")
-    acts.add_parser("revoke", help="end one, for good").add_argument("id", help="its id, or its name")
+    add.add_argument(
+        "--use",
+        choices=("header", "mcp-path"),
+        help="mcp-path: it opens MCP's addresses alone, as a part of them; header: all else (the default)",
+    )
+    _limits(add)
+    changed = _act(acts, "set", "change what one may do; 'none' takes a limit away, what is not named stays")
+    changed.add_argument("id", help="its id, or its name")
+    changed.add_argument("--name", metavar="NAME", help="whose it is from now on")
+    _limits(changed)
+    revoke = _act(acts, "revoke", "end one, for good: it opens nothing any more, and what it used stays in 'usage'")
+    revoke.add_argument("id", help="its id, or its name; 'keys' lists both")
+
+
+def _limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--per-minute", type=_count, metavar="N", help="most requests in a minute")
+    parser.add_argument("--per-day", type=_count, metavar="N", help="most requests in a day")
+    parser.add_argument("--dollars-per-day", metavar="X", help="most US dollars in a day")
+    parser.add_argument("--dollars-per-month", metavar="X", help="most US dollars in a month")
+    parser.add_argument("--model", action="append", metavar="ID", help="only this model; may hold *; repeatable")
+    parser.add_argument("--upstream", action="append", choices=("session", "api", NONE), help="only this upstream")
+    parser.add_argument("--origin", action="append", metavar="ORIGIN", help="only from this browser origin")
+    parser.add_argument(
+        "--unsupported",
+        choices=("reject", "drop", NONE),
+        help="what becomes of fields that the upstream cannot honour, in place of PPLX_UNSUPPORTED",
+    )
+    parser.add_argument("--expires", metavar="WHEN", help="ISO 8601, such as 2027-01-31")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
@@ -180,7 +207,7 @@ COMMANDS = {
     "setup": Command("show, write or remove the MCP entry of a client on this machine", (_setup,)),
     "explain": Command(
         "tell what a question would send, where, at what price, and what it would drop",
-        (_question, _asking, _explain, _json),
+        (_question, _asking, _explain, _json, _gateway),
     ),
     "config": Command("show every setting, its value, and where that comes from", (_config, _json)),
     "completion": Command("print the completion of a shell", (_completion,)),
@@ -220,6 +247,14 @@ def _workers(text: str) -> int:
 
 def _results(text: str) -> int:
     return _between(text, 1, 20)
+
+
+def _count(text: str) -> int | str:
+    if text != NONE and not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no whole number from 1 on; 'none' sets no limit, and 'keys revoke' ends a key"
+        )
+    return text if text == NONE else int(text)
 
 
 def _days(text: str) -> int:
@@ -262,8 +297,9 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def _rows(parser: argparse.ArgumentParser) -> list[str]:
     shown = [(_spelt(action), action.help or "") for action in parser._actions if action.dest not in ("help", "act")]
-    shown += [(" ".join([name, *_places(sub)]), sub.description or _about(parser, name)) for name, sub in
-              subparsers(parser).items()]  # fmt: skip
+    for name, sub in subparsers(parser).items():
+        shown.append((" ".join([name, *_places(sub)]), sub.description or ""))
+        shown += [(f"{name} {_spelt(action)}", action.help or "") for action in sub._actions if _is_option(action)]
     return ["| argument | |", "| --- | --- |", *(f"| `{name}` | {about} |" for name, about in shown)] if shown else []
 
 
@@ -271,9 +307,8 @@ def _places(parser: argparse.ArgumentParser) -> list[str]:
     return [action.dest.upper() for action in parser._actions if not action.option_strings]
 
 
-def _about(parser: argparse.ArgumentParser, name: str) -> str:
-    actions: list[Any] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    return next(str(choice.help) for choice in actions[0]._choices_actions if choice.dest == name)
+def _is_option(action: argparse.Action) -> bool:
+    return bool(action.option_strings) and action.dest != "help"
 
 
 def _spelt(action: argparse.Action) -> str:

@@ -28,11 +28,11 @@ def run(options: argparse.Namespace) -> None:
     signal.signal(signal.SIGTERM, _leave)
     loaded = environment.load()
     settings = _with_options(loaded.settings, options)
-    logs.set_up(settings.log_level, secrets_of(settings))
+    logs.set_up(settings.log_level, secrets_of(settings), settings.log_format)
     collector.settle()
     for line in (*loaded.notes, *startup_lines(settings)):
         logger.info(line)
-    if warning := environment.exposed():
+    for warning in environment.warnings(settings):
         logger.warning(warning)
     if options.workers > 1:
         _many(settings, options.workers)

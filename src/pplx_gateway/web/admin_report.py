@@ -1,7 +1,8 @@
 """`GET /admin/report`: how the gateway stands, as text that can be shown to others.
 
 Names, counts, codes and the values of settings that only choose between words; no address, no name of the owner's, no
-secret, and nothing of what was asked.
+secret, and nothing of what was asked. With `?checks=1` it begins with what `pplx-gateway doctor` would find, as far as
+a running gateway can look: that asks both upstreams, but no question.
 """
 
 import platform
@@ -16,14 +17,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from pplx_gateway import __version__
+from pplx_gateway.diagnosis.finding import plain
+from pplx_gateway.diagnosis.own import findings
 from pplx_gateway.environment import settings_table
-from pplx_gateway.errors import StoreUnavailable
+from pplx_gateway.errors import InvalidRequest, StoreUnavailable
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.settings import Secret
 from pplx_gateway.store.ledger import Choice
 from pplx_gateway.web.admin import json_response
+from pplx_gateway.web.usage_query import refuse_unknown
 
 Pairs = Sequence[tuple[str, object]]
+Lines = Sequence[str]
 
 DAY_SECONDS = 86_400
 MOST_ERRORS = 500
@@ -35,7 +40,8 @@ def routes(gateway: Gateway) -> list[BaseRoute]:
 
 
 class StandingReport(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: lines of `name: value` under headings."""
+    """`text`: lines of `name: value` under headings; under `[checks]` a line `state check: what`, and below it the cure
+    of what is not well."""
 
     text: str
 
@@ -44,7 +50,10 @@ class AdminReport:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    async def get(self, _: Request) -> Response:
+    async def get(self, request: Request) -> Response:
+        """Raises InvalidRequest."""
+        refuse_unknown(request.query_params, frozenset({"checks"}))
+        checked = await self._checked() if _wants_checks(request) else ()
         sections = {
             "program": _program(),
             "session": _session(self._gateway),
@@ -52,7 +61,11 @@ class AdminReport:
             "last 24 hours": await self._requests(),
             "settings that differ from their defaults": _settings(self._gateway),
         }
-        return json_response(StandingReport(text="\n".join(_lines(sections))))
+        return json_response(StandingReport(text="\n".join((*checked, *_lines(sections)))))
+
+    async def _checked(self) -> Lines:
+        lines = [line for finding in await findings(self._gateway) for line in plain(finding)]
+        return ("[checks]", *lines, "")
 
     async def _requests(self) -> Pairs:
         gateway = self._gateway
@@ -64,6 +77,14 @@ class AdminReport:
             return [("ledger", error.code)]
         codes = Counter(numbered.entry.error for numbered in failed).most_common()
         return [("requests", total.sums.requests), ("failed", total.sums.errors), *((f"  {c}", n) for c, n in codes)]
+
+
+def _wants_checks(request: Request) -> bool:
+    """Raises InvalidRequest."""
+    given = request.query_params.get("checks", "0")
+    if given not in ("0", "1"):
+        raise InvalidRequest("'checks' takes 1 (make them) or 0.", param="checks")
+    return given == "1"
 
 
 def _program() -> Pairs:

@@ -35,6 +35,8 @@ _HEADERS = {
     "vary": "accept-encoding",
 }
 
+_FOR_EVER = "public, max-age=31536000, immutable"
+
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
     """`packed` is `content` by gzip. The pages hold no secret, so that packing them tells nobody anything."""
@@ -71,12 +73,18 @@ async def static(request: Request) -> Response:
     return _page(request, request.path_params["name"])
 
 
-def _page(request: Request, name: str) -> Response:
+async def lasting(request: Request) -> Response:
+    """Under the folder of this release, where no file will ever change, and so none is asked for twice."""
+    ours = request.path_params["release"] == _release()
+    return _page(request, request.path_params["name"], **({"cache-control": _FOR_EVER} if ours else {}))
+
+
+def _page(request: Request, name: str, **more: str) -> Response:
     """Raises NotFound."""
     file = _static().get(name)
     if file is None:
         raise NotFound("There is no such file.")
-    headers = {**_HEADERS, "etag": file.tag}
+    headers = {**_HEADERS, **more, "etag": file.tag}
     if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -86,12 +94,25 @@ def _page(request: Request, name: str) -> Response:
 
 @cache
 def _static() -> dict[str, _File]:
-    folder = files("pplx_gateway").joinpath("web/static")
-    return {
-        entry.name: _file(entry.read_bytes(), _TYPES[PurePath(entry.name).suffix])
-        for entry in folder.iterdir()
-        if PurePath(entry.name).suffix in _TYPES
-    }
+    folder = f'"/static/{_release()}/'.encode()
+    return {name: _file(content.replace(b'"/static/', folder), _TYPES[kind]) for (name, kind), content in _contents()}
+
+
+@cache
+def _release() -> str:
+    """Names all that the files hold: modules call each other by their place, so one folder is one set of them."""
+    whole = hashlib.sha256()
+    for (name, _), content in _contents():
+        whole.update(f"{name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()[:16]
+
+
+@cache
+def _contents() -> list[tuple[tuple[str, str], bytes]]:
+    """Name, ending and bytes of each."""
+    entries = sorted(files("pplx_gateway").joinpath("web/static").iterdir(), key=lambda entry: entry.name)
+    kinds = [(entry, PurePath(entry.name).suffix) for entry in entries]
+    return [((entry.name, kind), entry.read_bytes()) for entry, kind in kinds if kind in _TYPES]
 
 
 def _file(content: bytes, media_type: str) -> _File:

@@ -121,6 +121,10 @@ test("turns become items", () => {
   ]);
 });
 
+test("pictures are asked for on both interfaces", () => {
+  for (const api of ["chat", "responses"]) assert.equal(requestBody(api, [], { model: "gpt", pictures: true }).return_images, true);
+});
+
 test("what is not asked for is not sent", () => {
   assert.deepEqual(Object.keys(requestBody("chat", [], { model: "gpt", stream: false })), ["model", "messages", "stream"]);
   assert.deepEqual(Object.keys(requestBody("responses", [], { model: "gpt", stream: true })), ["model", "input", "stream", "store", "reasoning"]);

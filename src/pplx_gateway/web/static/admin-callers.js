@@ -72,6 +72,8 @@ const dayOf = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().sli
 
 const fields = (key) => [
   field({ name: "name", label: t("name"), value: key.name, required: true, maxlength: "64" }),
+  // What it is for is settled when it is made.
+  ...(key.id ? [] : [field({ name: "use", label: t("callers.use"), note: t("callers.use.note"), value: "header", options: [["header", t("callers.header")], ["mcp-path", t("callers.path")]] })]),
   make("div", { class: "pair" }, NUMBERS.map((name) =>
     field({ name, type: "number", min: name.startsWith("cost") ? "0" : "1", step: name.startsWith("cost") ? "any" : "1", label: t(`limit.${name}`), value: key[name] ?? "", placeholder: t("noLimit") }))),
   field({ name: "models", label: t("callers.models"), note: t("callers.models.note"), value: key.models.join(", "), placeholder: t("all") }),
@@ -89,6 +91,7 @@ const written = (form) => {
   const amount = (text) => (text === "" ? null : Number(text));
   return {
     name: form.get("name"),
+    ...(form.has("use") ? { use: form.get("use") } : {}),
     ...Object.fromEntries(NUMBERS.map((name) => [name, amount(form.get(name))])),
     models: listed(form.get("models")),
     upstreams: upstreams.length === 2 ? [] : upstreams,
@@ -109,6 +112,7 @@ const card = (key, day, month, { edit, revoke }) =>
       [t("spent.month"), spending(month, key.cost_per_month, t("spent.month"))],
       [t("requests.today"), counted(day?.requests ?? 0, key.requests_per_day)],
       [t("perMinute"), key.requests_per_minute ? number(key.requests_per_minute) : t("noLimit")],
+      [t("callers.use"), key.use === "mcp-path" ? t("callers.path") : null],
       [t("callers.models"), key.models.length ? key.models.map((model) => make("code", {}, model)) : t("all")],
       [t("callers.upstreams"), key.upstreams.length ? key.upstreams.map((upstream) => chip(upstream)) : t("all")],
       [t("callers.origins"), key.origins.length ? key.origins.map((origin) => make("code", {}, origin)) : null],

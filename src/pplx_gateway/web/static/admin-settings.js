@@ -1,6 +1,6 @@
 // Every setting as it is, and where that comes from; and a report that can be shown to others.
 
-import { ask, chip, panel, redraw } from "./admin-kit.js";
+import { Stale, ask, button, chip, panel, redraw } from "./admin-kit.js";
 import { copies } from "./copy.js";
 import { make } from "./dom.js";
 import { number, t } from "./i18n.js";
@@ -42,10 +42,27 @@ const coded = (words) => words.split("`").map((part, at) => (at % 2 ? make("code
 
 export const report = (place) => {
   const text = make("pre", { class: "report", tabindex: "0", "aria-label": t("report") });
-  const copy = copies(make("button", { type: "button", class: "send" }, t("report.copy")), () => text.textContent);
-  place.replaceChildren(panel(t("report"), { id: "report-panel", actions: [copy] }, make("p", { class: "note" }, t("report.note")), text));
-  const load = async () => {
-    text.textContent = (await ask("/admin/report")).text;
+  const copy = copies(button(t("report.copy"), null, { kind: "send" }), () => text.textContent);
+  const write = async (query) => {
+    text.setAttribute("aria-busy", "true");
+    try {
+      text.textContent = (await ask(`/admin/report${query}`)).text;
+    } finally {
+      text.setAttribute("aria-busy", "false");
+    }
   };
+  const check = button(t("report.check"), () => {
+    check.disabled = true;
+    failed.hidden = true;
+    return write("?checks=1").catch(tell).finally(() => (check.disabled = false));
+  });
+  const failed = make("p", { class: "why", role: "alert", hidden: true });
+  const tell = (error) => {
+    if (error instanceof Stale) return;
+    failed.textContent = error.message;
+    failed.hidden = false;
+  };
+  place.replaceChildren(panel(t("report"), { id: "report-panel", actions: [check, copy] }, make("p", { class: "note" }, t("report.note")), failed, text));
+  const load = () => write("");
   return { load, every: null };
 };

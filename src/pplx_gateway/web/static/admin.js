@@ -20,6 +20,7 @@ const LOAD = {
   models: async () => (await import("./admin-models.js")).models,
   keys: async () => (await import("./admin-keys.js")).keys,
   callers: async () => (await import("./admin-callers.js")).callers,
+  wire: async () => (await import("./admin-wire.js")).wire,
   settings: async () => (await import("./admin-settings.js")).settings,
   report: async () => (await import("./admin-settings.js")).report,
 };

@@ -1,6 +1,9 @@
-// An answer on the page: thoughts and steps, text with its marks, calls, sources, related questions, what it cost.
+// An answer on the page: thoughts and steps, text with its marks, calls, sources, pictures, related questions,
+// what it cost.
 
+import { hostOf, isWeb } from "./addresses.js";
 import { steps } from "./chat-answers.js";
+import { pictureList } from "./chat-pictures.js";
 import { make } from "./dom.js";
 import { number, t } from "./i18n.js";
 
@@ -10,14 +13,11 @@ let count = 0;
 /** Loads the Markdown library, which the first view does without. */
 export const ready = async () => (markdown ??= await import("./markdown.js"));
 
-const isWeb = (url) => /^https?:\/\//i.test(url);
-const hostOf = (url) => (URL.canParse(url) ? new URL(url).host.replace(/^www\./, "") : url);
-
 /** Gives {element, update, end}. `update(answer)` shows an Answer as far as it has come; `ask` is told related questions. */
 export const answerView = (ask) => {
   const id = `answer-${(count += 1)}`;
   const parts = Object.fromEntries(
-    ["reasoning", "body", "calls", "trouble", "sources", "related", "foot"].map((name) => [name, make("div", { class: name, hidden: true })]),
+    ["reasoning", "body", "calls", "trouble", "sources", "pictures", "related", "foot"].map((name) => [name, make("div", { class: name, hidden: true })]),
   );
   const element = make("article", { class: "answer", "aria-busy": "true", "aria-label": t("answer") }, ...Object.values(parts));
   const show = (name, children) => {
@@ -38,6 +38,7 @@ export const answerView = (ask) => {
     once("body", [answer.text, answer.annotations.length, cards.length], () => (answer.text ? [...text(answer, cards, id)] : []));
     once("calls", answer.calls, () => answer.calls.filter(Boolean).map(callView));
     once("sources", cards, () => (cards.length ? [sourceList(cards, id)] : []));
+    once("pictures", answer.images, () => (answer.images.length ? [pictureList(answer.images)] : []));
     once("related", over && answer.related, () => (over && answer.related.length ? [relatedList(answer.related, ask)] : []));
   };
 

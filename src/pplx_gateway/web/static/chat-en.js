@@ -53,6 +53,8 @@ export default {
   "sources.social": "Social",
   "sources.finance": "Finance",
   domains: "Domains (a minus leaves one out)",
+  pictures: "Pictures",
+  "picture.size": "{0} × {1} pixels",
   related: "Related questions",
   searchOff: "No search",
   instructions: "Instructions",

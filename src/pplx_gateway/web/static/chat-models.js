@@ -30,7 +30,8 @@ export const modelPicker = (changed) => {
   /** Throws GatewayError. */
   const load = async () => {
     const before = select.value;
-    const { data } = await call("/v1/models");
+    const { data: listed } = await call("/v1/models");
+    const data = listed.filter((model) => model.capabilities.chat);
     known = new Map(data.map((model) => [model.id, model]));
     const groups = UPSTREAMS.map((upstream) => group(upstream, data.filter((model) => model.upstream === upstream)));
     select.replaceChildren(...groups.filter(Boolean), make("option", { value: "" }, t("model.else")));

@@ -18,6 +18,7 @@ export const optionsOf = (form, model) => {
     contextSize: fields.get("contextSize") || null,
     sources: fields.getAll("sources"),
     domains: fields.get("domains").split(/[\s,]+/).filter(Boolean),
+    pictures: on("pictures"),
     related: on("related"),
     searchOff: on("searchOff"),
     instructions: fields.get("instructions").trim(),

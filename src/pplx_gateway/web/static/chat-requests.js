@@ -55,6 +55,7 @@ const search = (options) => ({
   ...(options.domains?.length && { search_domain_filter: options.domains }),
   ...(options.contextSize && { web_search_options: { search_context_size: options.contextSize } }),
   ...(options.searchOff && { disable_search: true }),
+  ...(options.pictures && { return_images: true }),
   ...(options.related && { return_related_questions: true }),
 });
 

@@ -53,6 +53,8 @@ export default {
   "sources.social": "社交",
   "sources.finance": "金融",
   domains: "域名（前加减号表示排除）",
+  pictures: "图片",
+  "picture.size": "{0} × {1} 像素",
   related: "相关问题",
   searchOff: "不搜索",
   instructions: "指令",

@@ -29,9 +29,11 @@ const table = (heads, rows) => {
 // A path's entry also holds what all its methods share.
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-const operation = (method, path, described) => {
+// `shared` are the answers that several operations have.
+const operation = (method, path, described, shared) => {
   const answers = Object.entries(described.responses).map(([status, answer]) =>
-    make("tr", "", make("td", "", make("code", status)), make("td", answer.description)));
+    make("tr", "", make("td", "", make("code", status)),
+      make("td", (answer.$ref ? shared[nameOf(answer.$ref)] : answer).description)));
   return make("section", "",
     make("h2", "", make("code", `${method.toUpperCase()} ${path}`)),
     make("p", described.summary),
@@ -51,6 +53,7 @@ const answer = await fetch("/openapi.json");
 const described = await answer.json();
 document.querySelector("#paths").replaceChildren(
   ...Object.entries(described.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).filter(([method]) => METHODS.includes(method)).map(([method, found]) => operation(method, path, found))));
+    Object.entries(methods).filter(([method]) => METHODS.includes(method)).map(([method, found]) =>
+      operation(method, path, found, described.components.responses))));
 document.querySelector("#schemas").replaceChildren(
   ...Object.entries(described.components.schemas).map(([name, schema]) => object(name, schema)));

@@ -4,7 +4,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from pplx_gateway.clock import Clock
-from pplx_gateway.commands.diagnosis.finding import Finding, bad, ok
+from pplx_gateway.diagnosis.finding import Finding, bad, ok
 from pplx_gateway.errors import UpstreamError
 from pplx_gateway.transport import Headers, Incoming, Network, Outgoing, Timeouts, Transport
 from pplx_gateway.upstreams.session.headers import page_headers

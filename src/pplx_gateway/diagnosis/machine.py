@@ -2,10 +2,11 @@
 
 import platform
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from pplx_gateway import __version__, environment
-from pplx_gateway.commands.diagnosis.finding import Finding, bad, note, ok
+from pplx_gateway.diagnosis.finding import Finding, bad, note, ok
 from pplx_gateway.serving import bind
 from pplx_gateway.settings import Settings, SettingsError
 from pplx_gateway.transport import Network
@@ -27,7 +28,8 @@ def settings() -> tuple[Finding, Settings | None]:
         return bad(
             "settings", "settings", str(error), "Correct it in the environment or in .env; see: pplx-gateway config"
         ), None
-    notes = [*loaded.notes, *([warning] if (warning := environment.exposed()) else [])]
+    open_to_others = (environment.exposed(), environment.folder_exposed(loaded.settings.folder))
+    notes = [*loaded.notes, *(told for told in open_to_others if told)]
     if notes:
         return note("settings", " ".join(notes), "See: pplx-gateway config --changed"), loaded.settings
     return ok("settings", "all can be used"), loaded.settings
@@ -83,12 +85,12 @@ def port(settings: Settings) -> Finding | None:
     return ok("port", f"{where} is free")
 
 
-def network(environ: "dict[str, str]") -> tuple[Finding | None, Network | None]:
-    """Whether the variables of proxies and authorities can be read at all."""
+def network(environ: Mapping[str, str]) -> Finding | Network:
+    """A finding, where the variables of proxies and authorities cannot be read."""
     try:
-        return None, Network.from_environ(environ)
+        return Network.from_environ(environ)
     except ValueError as error:
         about: tuple[str, str] = str(error), "Correct the variable, or unset it."
         if "SSL_CERT_FILE" in str(error):
-            return bad("network", "certificate", *about), None
-        return bad("network", "proxy", *about), None
+            return bad("network", "certificate", *about)
+        return bad("network", "proxy", *about)

@@ -1,8 +1,8 @@
 """A gateway that runs: is it one, does it answer, is the key right, and what does it say of itself?"""
 
-from pplx_gateway.commands.diagnosis.finding import Finding, bad, note, ok
 from pplx_gateway.commands.door import KEY, URL, Choice, fetch, open_door
 from pplx_gateway.commands.exits import CommandFailed, Exit
+from pplx_gateway.diagnosis.finding import Finding, bad, note, ok
 from pplx_gateway.errors import GatewayError
 
 _STATES = {

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 
+import msgspec
+
 from pplx_gateway.catalogue import Tier
 from pplx_gateway.clock import Clock
-from pplx_gateway.commands.diagnosis.finding import Finding, bad, note, ok
-from pplx_gateway.commands.diagnosis.reach import TIMEOUTS, unreachable
+from pplx_gateway.diagnosis.finding import Finding, bad, note, ok
+from pplx_gateway.diagnosis.reach import TIMEOUTS, unreachable
 from pplx_gateway.errors import (
     GatewayError,
     InsufficientQuota,
@@ -87,7 +89,7 @@ def _plan(reading: QuotaReading, tier: Tier | None) -> Finding:
     return ok("plan", f"{reading.remaining_pro} Pro searches{research} left")
 
 
-async def api_keys(gateway: Gateway, transport: Transport, network: Network) -> list[Finding]:
+async def api_keys(gateway: Gateway, transport: Transport, network: Network, *, unnamed: bool = False) -> list[Finding]:
     keys: Mapping[str, Key] = gateway.keys.keys if gateway.keys else {}
     if not keys:
         return [
@@ -97,7 +99,13 @@ async def api_keys(gateway: Gateway, transport: Transport, network: Network) -> 
                 "If you have one: PERPLEXITY_API_KEY.",
             )
         ]
-    return [await _key(key, gateway, transport, network) for key in keys.values()]
+    shown = [_unnamed(key, number) if unnamed else key for number, key in enumerate(keys.values(), 1)]
+    return [await _key(key, gateway, transport, network) for key in shown]
+
+
+def _unnamed(key: Key, number: int) -> Key:
+    reason = "its value cannot be found" if key.secret is None else key.reason
+    return msgspec.structs.replace(key, name=f"key {number}", reference=None, reason=reason)
 
 
 async def _key(key: Key, gateway: Gateway, transport: Transport, network: Network) -> Finding:

@@ -1,6 +1,6 @@
 """What one check found, and the making of findings that are safe to show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -51,16 +51,28 @@ def bad(check: str, cause: Cause, what: str, cure: str) -> Finding:
     return Finding(check, "bad", what, cause, cure)
 
 
-def pasteable(finding: Finding, secrets: Iterable[str]) -> Finding:
-    """Without secrets, and without the name of whoever's home it is."""
-    found = tuple(secret for secret in secrets if len(secret) >= 6)
-    home = str(Path.home())
+def pasteable(finding: Finding, secrets: Iterable[str], others: Mapping[str, str] | None = None) -> Finding:
+    """Without secrets, and without the name of whoever's home it is. `others`: what else is not to be told, and what to
+    say in its place."""
+    blotted = {secret: "***" for secret in secrets if len(secret) >= 6} | dict(others or {})
+    if len(home := str(Path.home())) > 1:
+        blotted[home] = "~"
 
     def clean(text: str | None) -> str | None:
         if text is None:
             return None
-        for secret in found:
-            text = text.replace(secret, "***")
-        return text.replace(home, "~") if len(home) > 1 else text
+        for found, instead in blotted.items():
+            text = text.replace(found, instead)
+        return text
 
     return finding._replace(what=clean(finding.what) or "", cure=clean(finding.cure))
+
+
+_WORDS = {"ok": "ok", "note": "note", "bad": "BAD", "skipped": "skipped"}
+
+
+def plain(finding: Finding) -> Iterator[str]:
+    """Lines for a pipe, or to paste."""
+    yield f"{_WORDS[finding.state]:<8}{finding.check}: {finding.what}"
+    if finding.cure:
+        yield f"{'':<8}cure: {finding.cure}"

@@ -1,1 +1,0 @@
-"""The checks of `pplx-gateway doctor`: each says what it found, and the cure."""
