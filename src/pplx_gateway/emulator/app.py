@@ -6,7 +6,6 @@ from typing import Unpack
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.emulator import agent, session
@@ -18,7 +17,7 @@ from pplx_gateway.emulator.stage import Durations, Stage
 def create_app(
     clock: Clock,
     **durations: Unpack[Durations],
-) -> ASGIApp:
+) -> Front:
     """Both halves and the control paths. Best served by server.py: only there answers reach down to the socket."""
     stage = Stage(clock, **durations)
 

@@ -1,4 +1,8 @@
-"""Values that fit a JSON Schema: function arguments and structured answers, filled with the words of the question."""
+"""Values that fit a JSON Schema: function arguments and structured answers, filled with the words of the question.
+
+Whatever a schema says, its value is small: past AMPLE_VALUES only what is required is made, past MOST_VALUES,
+MOST_CHARACTERS or DEEPEST nothing, and Unfit says so.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,16 +15,25 @@ from pplx_gateway.schema import Schema
 
 Rule = Mapping[str, Any]
 MAX_DEPTH = 12
+DEEPEST = 100
+AMPLE_VALUES = 200
+MOST_VALUES = 2000
+MOST_CHARACTERS = 100_000
+
+
+class Unfit(ValueError):
+    """No value is made for a schema; the message says why."""
 
 
 def fit(schema: object, question: str) -> Any:
     """A value for `schema`. Strings are quoted words of `question`, then its names; numbers are its numbers where they
-    fit. Objects carry what is required, or every property where nothing is."""
+    fit. Objects carry what is required, or every property where nothing is. Raises Unfit."""
     return Fitter(schema if isinstance(schema, Mapping) else {}, question).value()
 
 
 def spoil(schema: object, question: str) -> Any:
-    """Arguments that do not fit `schema`: a wrong type where one is set, else a property that nobody asked for."""
+    """Arguments that do not fit `schema`: a wrong type where one is set, else a property that nobody asked for. Raises
+    Unfit."""
     fitted = fit(schema, question)
     arguments = fitted if isinstance(fitted, dict) else {}
     properties = schema.get("properties", {}) if isinstance(schema, Mapping) else {}
@@ -31,7 +44,8 @@ def spoil(schema: object, question: str) -> Any:
 
 
 def answering(schema: Mapping[str, Any], question: str, answer: str) -> Any:
-    """A value for a `schema` that an answer must have; where that allows anything, the question and `answer`."""
+    """A value for a `schema` that an answer must have; where that allows anything, the question and `answer`. Raises
+    Unfit."""
     if schema.get("properties") or schema.get("required") or schema.get("additionalProperties") is False:
         return fit(schema, question)
     return {"question": question, "answer": answer}
@@ -45,11 +59,16 @@ class Fitter:
         self._words = words.telling_words(question) or (subject_of(question),)
         self._numbers = words.numbers_in(question)
         self._given = 0
+        self._made = 0
+        self._characters = 0
 
     def value(self) -> Any:
         return self._value(self._root, 0)
 
     def _value(self, schema: object, depth: int) -> Any:
+        self._made += 1
+        if self._made > MOST_VALUES or depth > DEEPEST:
+            raise Unfit(f"the schema wants more than {MOST_VALUES} values, or more than {DEEPEST} levels of them")
         rule = self._resolved(schema, depth)
         if "const" in rule:
             return rule["const"]
@@ -57,6 +76,10 @@ class Fitter:
             return self._of_enum(rule["enum"])
         maker = _MAKERS.get(_type_of(rule))
         return maker(self, rule, depth) if maker else None
+
+    def _sparing(self, depth: int) -> bool:
+        """What need not be made is left out from here on."""
+        return depth >= MAX_DEPTH or self._made > AMPLE_VALUES
 
     def _resolved(self, schema: object, depth: int) -> Rule:
         """`schema` without `$ref`, `allOf`, `anyOf` and `oneOf`: the first branch that is not null is taken."""
@@ -68,7 +91,7 @@ class Fitter:
                 rule = _merged([{k: v for k, v in rule.items() if k != "allOf"}, *rule["allOf"]])
             elif branches := rule.get("anyOf") or rule.get("oneOf"):
                 rest = {k: v for k, v in rule.items() if k not in ("anyOf", "oneOf")}
-                rule = _merged([rest, _branch(branches, depth)])
+                rule = _merged([rest, _branch(branches, sparing=self._sparing(depth))])
             else:
                 break
         return rule
@@ -95,15 +118,17 @@ class Fitter:
     def _object(self, rule: Rule, depth: int) -> dict[str, Any]:
         properties = rule.get("properties") or {}
         wanted = rule.get("required", properties)
-        if depth >= MAX_DEPTH and "required" not in rule:
+        if self._sparing(depth) and "required" not in rule:
             return {}
         return {str(name): self._value(properties.get(name, {}), depth + 1) for name in wanted}
 
     def _array(self, rule: Rule, depth: int) -> list[Any]:
         prefix = rule.get("prefixItems") or []
-        least = max(int(rule.get("minItems", 0)), len(prefix) if "items" not in rule else 0)
-        most = int(rule.get("maxItems", max(least, 1)))
-        length = min(max(least, 1), most) if depth < MAX_DEPTH else least
+        least = max(_count(rule, "minItems", 0), len(prefix) if "items" not in rule else 0)
+        most = _count(rule, "maxItems", max(least, 1))
+        length = least if self._sparing(depth) else min(max(least, 1), most)
+        if length > MOST_VALUES:
+            raise Unfit(f"the schema wants a list of {length} items; {MOST_VALUES} values are made at the most")
         rules = [*prefix, *[rule.get("items", {})] * length][:length]
         items = [self._value(item, depth + 1) for item in rules]
         return _distinct(items) if rule.get("uniqueItems") else items
@@ -115,11 +140,14 @@ class Fitter:
         pattern = rule.get("pattern")
         if isinstance(pattern, str):
             return self._by_pattern(pattern)
-        least, most = int(rule.get("minLength", 0)), rule.get("maxLength")
         text = self.word()
+        least = _count(rule, "minLength", 0)
+        self._characters += least
+        if self._characters > MOST_CHARACTERS:
+            raise Unfit(f"the schema wants more than {MOST_CHARACTERS} characters")
         while len(text) < least:
             text += f" {text}"
-        return text if most is None else text[: int(most)]
+        return text[: _count(rule, "maxLength", len(text))]
 
     def _by_pattern(self, pattern: str) -> str:
         """A word, or a common form, that `pattern` takes; a word all the same if none does, or if it is no pattern. The
@@ -137,6 +165,12 @@ class Fitter:
         return int(self._numeric(rule, whole=True))
 
     def _numeric(self, rule: Rule, *, whole: bool) -> float:
+        try:
+            return self._stepped(rule, whole=whole)
+        except OverflowError:
+            raise Unfit("the schema wants a number with a step that is too small for it") from None
+
+    def _stepped(self, rule: Rule, *, whole: bool) -> float:
         low, high = _bounds(rule, whole=whole)
         step = rule.get("multipleOf") or (1 if whole else None)
         asked = [n for n in self._numbers if low <= n <= high and (not step or math.isclose(n / step, round(n / step)))]
@@ -209,13 +243,25 @@ def _type_of(rule: Rule) -> str:
     return next((kind for kind, keys in _TYPE_KEYS if any(key in rule for key in keys)), "string")
 
 
-def _branch(branches: list[Any], depth: int) -> Rule:
-    """The first branch that is not null; at the bottom of a recursive schema the null one, where there is one."""
+def _branch(branches: list[Any], *, sparing: bool) -> Rule:
+    """The first branch that is not null; of those of a recursive schema, where its bottom must be found, the one that
+    has the least in it."""
     plain = [branch for branch in branches if isinstance(branch, Mapping)]
-    nulls = [branch for branch in plain if branch.get("type") == "null"]
-    if depth >= MAX_DEPTH and nulls:
-        return nulls[0]
-    return next((branch for branch in plain if branch not in nulls), plain[0] if plain else {})
+    if sparing:
+        return min(plain, key=_weight, default={})
+    return next((branch for branch in plain if branch.get("type") != "null"), plain[0] if plain else {})
+
+
+def _weight(branch: Rule) -> int:
+    """Null, then what has no parts, then what has, then what stands elsewhere."""
+    if branch.get("type") == "null":
+        return 0
+    return 1 + sum(key in branch for key in ("properties", "items", "allOf", "anyOf", "oneOf")) + 9 * ("$ref" in branch)
+
+
+def _count(rule: Rule, key: str, default: int) -> int:
+    found = rule.get(key, default)
+    return int(found) if isinstance(found, (int, float)) and math.isfinite(found) else default
 
 
 def _merged(rules: list[Any]) -> Rule:

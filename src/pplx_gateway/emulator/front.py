@@ -22,23 +22,23 @@ class Front:
 
     def __init__(self, app: ASGIApp, stage: Stage) -> None:
         self._app = app
-        self._stage = stage
+        self.stage = stage
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].startswith(CONTROL_PREFIX):
             await self._app(scope, receive, send)
             return
-        self._stage.open_requests += 1
+        self.stage.open_requests += 1
         try:
             await self._handle(scope, receive, send)
         finally:
-            self._stage.open_requests -= 1
+            self.stage.open_requests -= 1
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await read_body(receive)
         except ClientDisconnect:
-            self._stage.recorder.closed_early(self._record(scope, b""))
+            self.stage.recorder.closed_early(self._record(scope, b""))
             return
         record = self._record(scope, body or b"")
         scope.setdefault("state", {})["record"] = record
@@ -55,23 +55,23 @@ class Front:
     def _record(self, scope: Scope, body: bytes) -> Record:
         headers = Headers(scope=scope).items()
         query = scope["query_string"].decode("latin-1")
-        return self._stage.recorder.add(scope["method"], scope["path"], query, headers, body)
+        return self.stage.recorder.add(scope["method"], scope["path"], query, headers, body)
 
     def _choose(self, record: Record) -> ASGIApp:
         """The script's answer if there is one and the request deserves it, else the emulator's own."""
-        entry = self._stage.scripts.peek(record.method, record.path)
+        entry = self.stage.scripts.peek(record.method, record.path)
         if entry is None:
             return self._app
-        answer = self._refusal(entry, record) or self._stage.scripts.use(entry)
+        answer = self._refusal(entry, record) or self.stage.scripts.use(entry)
         record.scripted = True
-        return self._stage.play(
+        return self.stage.play(
             answer.steps, status=answer.status, headers=answer.headers, delay_seconds=answer.delay_seconds
         )
 
     def _refusal(self, entry: Entry, record: Record) -> Scripted | None:
         checks = [
             check
-            for method, path, check in self._stage.guards
+            for method, path, check in self.stage.guards
             if entry.strict and method == record.method and matches(path, record.path)
         ]
         return next((refusal for check in checks if (refusal := check(record)) is not None), None)
@@ -81,19 +81,19 @@ class Front:
         connection = connection_of(scope)
         if connection is not None and connection.broken:
             record.ended = True
-            self._stage.recorder.changed()
+            self.stage.recorder.changed()
         if not record.ended:
-            self._stage.recorder.closed_early(record)
+            self.stage.recorder.closed_early(record)
         left.set()
 
     def _noting(self, send: Send, record: Record) -> Send:
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                self._stage.recorder.changed()
+                self.stage.recorder.changed()
             elif not message.get("more_body", False):
                 record.ended = record.closed_at is None
-                self._stage.recorder.changed()
+                self.stage.recorder.changed()
             await send(message)
 
         return noting

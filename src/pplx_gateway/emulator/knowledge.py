@@ -79,18 +79,9 @@ def compose(
     subject = prose.subject_of(question)
     count = source_count or dice.number("sources", 3, 5)
     known = almanac.find(question)
-    if results:
-        paragraphs = prose.about_results(results)
-    elif title := prose.title(question):
-        paragraphs = (title,)
-    elif known:
-        paragraphs = known.paragraphs
-    else:
-        paragraphs = prose.write(question, subject, dice, length, count)
-    if attachments:
-        paragraphs = (prose.received(attachments), *paragraphs)
-    if earlier and not results:
-        paragraphs = (prose.follow_up(earlier[-1]), *paragraphs)
+    paragraphs = _fixed(question, known, results) or prose.write(question, subject, dice, length, count)
+    received = (prose.received(attachments),) if attachments else ()
+    follows = (prose.follow_up(earlier[-1]),) if earlier and not results else ()
     found = pages.find(subject, count, domains=domains, title=known.title if known else None)
     return Composed(
         question=question,
@@ -99,10 +90,19 @@ def compose(
         plan=prose.plan(subject),
         reasoning=prose.reasoning(subject, dice),
         sources=found,
-        paragraphs=tuple(_settle(text, count if marks else 0) for text in paragraphs),
+        paragraphs=tuple(_settle(text, count if marks else 0) for text in (*follows, *received, *paragraphs)),
         related=(known.related if known else ()) or prose.related(subject, dice),
         images=pages.pictures(subject, found, formats=image_formats),
     )
+
+
+def _fixed(question: str, known: almanac.Entry | None, results: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """What is said whatever the dice show; nothing of most questions."""
+    if results:
+        return prose.about_results(results)
+    if title := prose.title(question):
+        return (title,)
+    return known.paragraphs if known else ()
 
 
 def _settle(paragraph: str, sources: int) -> str:

@@ -17,6 +17,7 @@ from pplx_gateway.upstreams.api.keys.edits import KeptEdits
 from pplx_gateway.upstreams.api.keys.form import environment
 from pplx_gateway.upstreams.api.keys.keeping import LOOK_SECONDS
 from pplx_gateway.upstreams.api.keys.key import VARIABLE
+from pplx_gateway.upstreams.api.keys.sharing import SharedHealth
 from pplx_gateway.upstreams.api.signatures import Signatures
 
 CONFIG_FILE = "config.json"
@@ -34,15 +35,19 @@ async def open_api(ground: Ground) -> OpenedApi:
     settings, clock = ground.settings, ground.clock
     pool = KeyPool(clock)
     default = only_key(settings.perplexity_api_key) if settings.perplexity_api_key else None
+    facts = Facts(ground.database)
+    shared = SharedHealth(pool, facts, clock)
     keys = KeyKeeper(
         pool,
-        KeptEdits(Facts(ground.database)),
+        KeptEdits(facts),
         environment(variables(), {VARIABLE: settings.perplexity_api_key}),
         config_path(settings),
         default,
         required=bool(settings.config),
+        shared=shared,
     )
     ground.alerts.hide(pool.secrets)
+    ground.observer.canary.hide(pool.secrets)
     logs.hide(pool.secrets)
     await keys.open()
     network_config = keys.config.network
@@ -52,16 +57,18 @@ async def open_api(ground: Ground) -> OpenedApi:
         StoredSignatures(ground.database, clock, keep_days=settings.store_days) if settings.store_days else None
     )
     upstream = ApiUpstream(
-        Transport(clock, max_connections=settings.max_connections, network=network),
+        ground.observer.around(Transport(clock, max_connections=settings.max_connections, network=network), "api"),
         clock,
         pool,
         settings.api_url,
         options,
         signatures=Signatures(signatures),
         headers=network_config.extra_headers,
+        canary=ground.observer.canary,
     )
     seconds = max(LOOK_SECONDS, LEAST_REAL_SYNC_SECONDS * clock.factor)
     ground.supervisor.every("key sync", seconds, keys.refresh)
+    ground.supervisor.keep("key health", shared.run)
     return OpenedApi(upstream, keys)
 
 

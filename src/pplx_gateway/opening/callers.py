@@ -23,6 +23,7 @@ async def open_callers(ground: Ground, database: Database) -> OpenedCallers:
     StoreUnavailable."""
     settings, clock, supervisor = ground.settings, ground.clock, ground.supervisor
     ledger = Ledger(LedgerRows(database), clock, days=settings.ledger_days)
+    ledger.watch = ground.observer.requests
     keys = CallerKeys(CallerKeyRows(ground.database), clock)
     await keys.refresh()
     supervisor.keep("ledger", ledger.run)

@@ -10,15 +10,19 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import msgspec
+
 from pplx_gateway.alerts import Alerts, Channel
 from pplx_gateway.catalogue import Catalogue
 from pplx_gateway.clock import Clock
 from pplx_gateway.containers import container_hints
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.held import Held
 from pplx_gateway.opening.api import config_path, open_api
-from pplx_gateway.opening.callers import open_callers
+from pplx_gateway.opening.callers import OpenedCallers, open_callers
 from pplx_gateway.opening.models import OpenedModels, open_models
-from pplx_gateway.opening.session import LEAST_REAL_SECONDS, Ground, open_session
+from pplx_gateway.opening.observing import open_observer
+from pplx_gateway.opening.session import LEAST_REAL_SECONDS, LEAST_REAL_SYNC_SECONDS, Ground, open_session
 from pplx_gateway.settings import Secret, Settings
 from pplx_gateway.store import Database, Facts, Files, Leases, Ownership, Responses
 from pplx_gateway.supervisor import Supervisor
@@ -38,70 +42,96 @@ logger = logging.getLogger("pplx_gateway")
 FILES_FOLDER = "files"
 
 
-async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None = None) -> Gateway:
-    """Raises ValueError that names the setting (a CA file that is missing, a browser that curl does not know, a cookie
-    that is none), and StoreUnavailable. What was opened before a failure is closed again. `old_files` is a folder with
-    files of another program, which are taken over once."""
-    network = Network.from_environ(os.environ)
-    supervisor = Supervisor(clock)
-    upstreams: dict[str, Upstream] = {}
+class Opened(msgspec.Struct):
+    """The upstreams that the settings name, and what came with them."""
+
+    upstreams: dict[str, Upstream] = msgspec.field(default_factory=dict)
     session: Life | None = None
     models: OpenedModels | None = None
     keys: KeyKeeper | None = None
     operations: Operations | None = None
+
+
+async def open_gateway(settings: Settings, clock: Clock, old_files: Path | None = None) -> Gateway:
+    """Raises ValueError that names the setting (a CA file that is missing, a browser that curl does not know, a cookie
+    that is none), and StoreUnavailable. What was opened before a failure is closed again. `old_files` is a folder with
+    files of another program, which are taken over once."""
     catalogue = Catalogue.built_in()
-    async with AsyncExitStack() as opened:
-        database = await Database.open(settings.folder / STORE_FILE)
-        opened.push_async_callback(database.close)
+    async with AsyncExitStack() as stack:
+        database = await _database(settings, stack)
         files = Files(database, clock, settings.folder / FILES_FOLDER, most_bytes=settings.file_storage_bytes)
         await files.clean()
-        responses = _responses(settings, database, clock)
-        for name in take_over(old_files, settings.folder) if old_files else ():
-            logger.info("took over a file of an older installation", extra={"file": name})
-        alerts = _alerts(settings, clock, network, Facts(database), supervisor)
-        alerts.hide(lambda: [secret.reveal() for secret in secrets_of(settings)])
-        opened.push_async_callback(alerts.close)
-        leases = Leases(database, clock, secrets.token_hex(8))
-        ground = Ground(settings, clock, network, database, supervisor, leases, alerts)
-        opened.push_async_callback(supervisor.close)
-        books = await Database.open(settings.folder / STORE_FILE)
-        opened.push_async_callback(books.close)
-        callers = await open_callers(ground, books)
-        for name in settings.upstreams:
-            if name == "session":
-                opened_session = await open_session(ground, old_files)
-                opened.push_async_callback(opened_session.upstream.close)
-                session = opened_session.life
-                models = await open_models(ground, opened_session, catalogue, old_files)
-                upstreams[name] = models.upstream
-            elif name == "api":
-                opened_api = await open_api(ground)
-                upstreams[name], keys = opened_api.upstream, opened_api.keys
-                operations = opened_api.upstream.operations
-            if name in upstreams:
-                opened.push_async_callback(upstreams[name].close)
+        _take_over(settings, old_files)
+        ground = await _ground(settings, clock, database, catalogue, stack)
+        callers = await open_callers(ground, await _database(settings, stack))
+        opened = await _upstreams(ground, catalogue, old_files, stack)
         for line in unknown_targets(settings, catalogue):
             logger.warning(line)
-        opened.pop_all()
-    return Gateway(
-        settings,
-        clock,
-        catalogue,
-        upstreams,
-        (*(models.parts if models else ()), *callers.parts, alerts, database),
+        await ground.observer.begin(callers.ledger, opened.keys, ground.supervisor, least=LEAST_REAL_SYNC_SECONDS)
+        stack.pop_all()
+    parts = (*(opened.models.parts if opened.models else ()), *callers.parts, ground.observer, ground.alerts, database)
+    return Gateway(settings, clock, catalogue, opened.upstreams, parts, held=_held(ground, callers, opened, files))
+
+
+async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
+    database = await Database.open(settings.folder / STORE_FILE)
+    stack.push_async_callback(database.close)
+    return database
+
+
+def _take_over(settings: Settings, old_files: Path | None) -> None:
+    for name in take_over(old_files, settings.folder) if old_files else ():
+        logger.info("took over a file of an older installation", extra={"file": name})
+
+
+async def _ground(
+    settings: Settings, clock: Clock, database: Database, catalogue: Catalogue, stack: AsyncExitStack
+) -> Ground:
+    network = Network.from_environ(os.environ)
+    supervisor = Supervisor(clock)
+    alerts = _alerts(settings, clock, network, Facts(database), supervisor)
+    alerts.hide(lambda: [secret.reveal() for secret in secrets_of(settings)])
+    stack.push_async_callback(alerts.close)
+    stack.push_async_callback(supervisor.close)
+    worker = secrets.token_hex(8)
+    observer = open_observer(settings, clock, database, catalogue, worker)
+    return Ground(settings, clock, network, database, supervisor, Leases(database, clock, worker), alerts, observer)
+
+
+async def _upstreams(ground: Ground, catalogue: Catalogue, old_files: Path | None, stack: AsyncExitStack) -> Opened:
+    opened = Opened()
+    for name in ground.settings.upstreams:
+        if name == "session":
+            session = await open_session(ground, old_files)
+            stack.push_async_callback(session.upstream.close)
+            opened.session = session.life
+            opened.models = await open_models(ground, session, catalogue, old_files)
+            opened.upstreams[name] = opened.models.upstream
+        elif name == "api":
+            opened.upstreams[name], opened.keys = api = await open_api(ground)
+            opened.operations = api.upstream.operations
+        if name in opened.upstreams:
+            stack.push_async_callback(opened.upstreams[name].close)
+    return opened
+
+
+def _held(ground: Ground, callers: OpenedCallers, opened: Opened, files: Files) -> Held:
+    models, operations = opened.models, opened.operations
+    return Held(
         files=files,
-        responses=responses,
-        session=session,
-        keys=keys,
+        responses=_responses(ground.settings, ground.database, ground.clock),
+        session=opened.session,
+        keys=opened.keys,
         quota=models.quota if models else None,
         keeper=models.keeper if models else None,
         discovery=models.discovery if models else None,
-        supervisor=supervisor,
+        supervisor=ground.supervisor,
         ledger=callers.ledger,
         caller_keys=callers.keys,
         decider=operations.decider if operations else None,
         operations=operations,
-        ownership=Ownership(database, clock),
+        ownership=Ownership(ground.database, ground.clock),
+        observer=ground.observer,
     )
 
 
@@ -143,9 +173,4 @@ def startup_lines(settings: Settings) -> Sequence[str]:
         lines = ["No upstream is set up by the settings: set PPLX_COOKIE or PERPLEXITY_API_KEY."]
     if settings.api_key is None:
         lines.append("No PPLX_PROXY_API_KEY is set: whoever reaches this address may use your account.")
-    else:
-        lines.append(
-            "PPLX_PROXY_API_KEY also opens /KEY/mcp and /KEY/sse. Addresses end up in logs and histories: send it as a "
-            "bearer token where the client can, or put a caller's key into the address."
-        )
     return lines + container_hints(settings, os.environ)

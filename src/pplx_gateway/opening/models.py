@@ -39,50 +39,58 @@ async def open_models(
     ground: Ground, opened: OpenedSession, catalogue: Catalogue, old_files: Path | None
 ) -> OpenedModels:
     """Raises StoreUnavailable."""
-    settings, clock, facts = ground.settings, ground.clock, Facts(ground.database)
-    clean = Faults("Perplexity", "PPLX_COOKIE", opened.credentials.secrets, clock).clean
-    direct = DirectPages(opened.way_out, opened.credentials, clock, opened.options, clean)
+    clean = Faults("Perplexity", "PPLX_COOKIE", opened.credentials.secrets, ground.clock).clean
+    direct = DirectPages(opened.way_out, opened.credentials, ground.clock, opened.options, clean)
     solver = _solver(ground)
-    quota_pages: Pages = direct
-    if solver is not None:
-        quota_pages = SolverPages(solver, settings.flaresolverr_url, opened.credentials, opened.options, clock)
-    quota = Quota(
-        quota_pages,
-        opened.life,
-        opened.credentials,
-        facts=facts,
-        leases=ground.leases,
-        clock=clock,
-        supervisor=ground.supervisor,
-        history=QuotaHistory(ground.database, clock),
-    )
-    keeper = ModelKeeper(catalogue, facts, clock)
+    quota = _quota(ground, opened, direct, solver)
+    keeper = ModelKeeper(catalogue, Facts(ground.database), ground.clock)
     await keeper.sync()
     if old_files is not None:
         await keeper.take_over(old_files)
-    discovery = Discovery(
+    discovery = _discovery(ground, opened, keeper, quota, direct)
+    parts = (discovery, *((solver,) if solver else ()))
+    models = OpenedModels(CountedSession(opened.upstream, quota), keeper, quota, discovery, parts)
+    _keep(ground, models)
+    return models
+
+
+def _quota(ground: Ground, opened: OpenedSession, direct: DirectPages, solver: Transport | None) -> Quota:
+    pages: Pages = direct
+    if solver is not None:
+        pages = SolverPages(solver, ground.settings.flaresolverr_url, opened.credentials, opened.options, ground.clock)
+    return Quota(
+        pages,
+        opened.life,
+        opened.credentials,
+        facts=Facts(ground.database),
+        leases=ground.leases,
+        clock=ground.clock,
+        supervisor=ground.supervisor,
+        history=QuotaHistory(ground.database, ground.clock),
+    )
+
+
+def _discovery(
+    ground: Ground, opened: OpenedSession, keeper: ModelKeeper, quota: Quota, pages: DirectPages
+) -> Discovery:
+    return Discovery(
         keeper,
         Prober(CountedSession(_probing(ground, opened), quota)),
-        direct,
+        pages,
         life=opened.life,
         quota=quota,
-        facts=facts,
+        facts=Facts(ground.database),
         leases=ground.leases,
-        clock=clock,
+        clock=ground.clock,
         tier=_tier(ground, opened),
         rules=DiscoveryRules(
-            interval_seconds=settings.probe_interval_hours * 3600,
-            probes_per_day=settings.probes_per_day,
-            version=settings.api_version,
-            turn_seconds=max(TURN_SECONDS, LEAST_REAL_TURN_SECONDS * clock.factor),
+            interval_seconds=ground.settings.probe_interval_hours * 3600,
+            probes_per_day=ground.settings.probes_per_day,
+            version=ground.settings.api_version,
+            turn_seconds=max(TURN_SECONDS, LEAST_REAL_TURN_SECONDS * ground.clock.factor),
         ),
         alarm=ground.alerts.send,
     )
-    models = OpenedModels(
-        CountedSession(opened.upstream, quota), keeper, quota, discovery, (discovery, *((solver,) if solver else ()))
-    )
-    _keep(ground, models)
-    return models
 
 
 def _keep(ground: Ground, models: OpenedModels) -> None:

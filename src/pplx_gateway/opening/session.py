@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pplx_gateway import logs
 from pplx_gateway.alerts import Alerts
 from pplx_gateway.clock import Clock
+from pplx_gateway.observing.observer import Observer
 from pplx_gateway.settings import Secret, Settings
 from pplx_gateway.store import Database, Facts, Leases
 from pplx_gateway.store import Threads as ThreadTable
@@ -24,6 +25,7 @@ from pplx_gateway.upstreams.session.prompts import PromptFiles
 from pplx_gateway.upstreams.session.telling import Teller
 from pplx_gateway.upstreams.session.threads import Threads
 from pplx_gateway.upstreams.session.upstream import SessionUpstream
+from pplx_gateway.upstreams.session.way_out import WayOut
 
 # How soon one worker uses what another one has learned.
 SYNC_SECONDS = 1.0
@@ -42,13 +44,14 @@ class Ground(NamedTuple):
     supervisor: Supervisor
     leases: Leases
     alerts: Alerts
+    observer: Observer
 
 
 class OpenedSession(NamedTuple):
     upstream: SessionUpstream
     life: Life
     credentials: Credentials
-    way_out: Transport
+    way_out: WayOut
     options: SessionOptions
 
 
@@ -60,15 +63,17 @@ async def open_session(ground: Ground, old_files: Path | None) -> OpenedSession:
     transport = Transport(
         clock, impersonate=settings.impersonate, max_connections=settings.max_connections, network=ground.network
     )
+    way_out = ground.observer.around(transport, "session")
     keeper = StoreKeeper(facts, ground.leases, clock, 4 * (options.lookup_timeouts.total or 0.0), site=options.host)
     credentials = Credentials(None, keeper)
     held = await keeper.open(variable, lambda: read_old_cache(old_files) if old_files else None)
     if held is not None:
         credentials.take(held)
     ground.alerts.hide(credentials.secrets)
+    ground.observer.canary.hide(credentials.secrets)
     logs.hide(credentials.secrets)
     life = Life(
-        Login(transport, options),
+        Login(way_out, options),
         credentials,
         clock,
         options,
@@ -78,19 +83,25 @@ async def open_session(ground: Ground, old_files: Path | None) -> OpenedSession:
     )
     secret = await facts.add("secret", secrets.token_bytes(32))  # belongs to this installation
     upstream = SessionUpstream(
-        transport,
+        way_out,
         clock,
         credentials,
         Threads(ThreadTable(ground.database, clock), secret.value),
         options,
         life=life,
         prompts=PromptFiles(settings.folder),
+        canary=ground.observer.canary,
     )
     await life.sync()
+    _keep(ground, life)
+    return OpenedSession(upstream, life, credentials, way_out, options)
+
+
+def _keep(ground: Ground, life: Life) -> None:
     together = TOGETHER_SECONDS if parent_process() is not None else 0.0  # one of several workers has a parent
     ground.supervisor.keep("session keep-alive", lambda: life.keep_alive(together))
-    ground.supervisor.every("session sync", max(SYNC_SECONDS, LEAST_REAL_SYNC_SECONDS * clock.factor), life.sync)
-    return OpenedSession(upstream, life, credentials, transport, options)
+    seconds = max(SYNC_SECONDS, LEAST_REAL_SYNC_SECONDS * ground.clock.factor)
+    ground.supervisor.every("session sync", seconds, life.sync)
 
 
 def session_options(settings: Settings, clock: Clock) -> SessionOptions:

@@ -82,6 +82,10 @@ class Operation(Call):
         ModelNotAllowed if the caller's key may not ask it."""
         return self.gateway.paying(asked, caller=self.caller)
 
+    def repeats(self) -> None:
+        """The answer is what an earlier request has made: nothing is asked, and nothing counts."""
+        self._facts["repeat"] = True
+
     def leaving(self) -> Leaving:
         """For work that is of use to nobody once the caller is gone. The body must have been read."""
         return Leaving(self._receive)

@@ -68,8 +68,11 @@ class Faults:
         """The error for an HTTP response that is no answer. `retry_after` is None where the upstream gave no hint."""
         detail = read_detail(body)
         if detail is None:
-            return self._page(status, body, headers)
-        return self._error(status, detail, wait_seconds(headers, self._clock.now()))
+            error = self._page(status, body, headers)
+        else:
+            error = self._error(status, detail, wait_seconds(headers, self._clock.now()))
+        error.upstream_request_id = headers.get("x-request-id")
+        return error
 
     def of_run(self, error: object, otherwise: str) -> GatewayError:
         """The error of a run that failed after HTTP 200, from its error object in any known shape. A numeric `code`

@@ -21,6 +21,7 @@ from pplx_gateway.emulator.agent.run import Run, Runs, StreamCut
 from pplx_gateway.emulator.agent.sharing import announced
 from pplx_gateway.emulator.agent.strictness import read_request
 from pplx_gateway.emulator.control import json_response, long_poll, refused
+from pplx_gateway.emulator.fitting import Unfit
 from pplx_gateway.emulator.forms import BadControl
 from pplx_gateway.emulator.script import Bytes, Cut, Step
 from pplx_gateway.emulator.stage import Stage
@@ -113,10 +114,15 @@ class AgentApi:
         return conversation
 
     def _start(self, asked: AgentRequest, conversation: Conversation, key: str) -> Run:
+        """Raises ApiError for a schema that no value is made for."""
+        try:
+            planned = plan.make(asked, conversation)
+        except Unfit as error:
+            raise ApiError(400, f"{error}") from None
         run = Run(
             asked,
             conversation,
-            plan.make(asked, conversation),
+            planned,
             key=key,
             created_at=self._stage.clock.now(),
             on_change=self._stage.recorder.changed,

@@ -163,7 +163,7 @@ def _wanted(request: AgentRequest, controls: Controls) -> list[tuple[str, object
 
 def _chosen(request: AgentRequest, offered: list[str], controls: Controls) -> list[str]:
     choice = request.body.tool_choice
-    if not offered or choice == "none" or request.body.max_tool_calls == 0:
+    if not offered or choice == "none" or request.body.max_tool_calls == 0 or controls.fault == "empty":
         return []
     if isinstance(choice, ToolChoice) and choice.name:
         return [choice.name]

@@ -36,6 +36,8 @@ class Telling:
         self._announce_items()
         for call in self._plan.calls:
             self._call(call)
+            if self._breaks():
+                return
         text, cut_short = self._within_limit(self._plan.text)
         if text and await self._message(text) == "broken":
             return

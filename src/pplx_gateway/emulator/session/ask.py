@@ -7,6 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from pplx_gateway.emulator.fitting import Unfit
 from pplx_gateway.emulator.script import Bytes, Step
 from pplx_gateway.emulator.session import faults, forms, streaming
 from pplx_gateway.emulator.session.account import Account, kind_of
@@ -59,7 +60,10 @@ class Ask:
         failure = failure_of(self._state, asked, account)
         if failure is not None:
             return self._play(streaming.single(failure), cookies)
-        entry = open_entry(self._state, asked, account, str(request.base_url))
+        try:
+            entry = open_entry(self._state, asked, account, str(request.base_url))
+        except Unfit as error:
+            raise Refused(faults.refusal(400, "BAD_REQUEST", str(error))) from None
         form = asked.form or self._state.settings.form
         return self._play(self._answer(entry, asked, form, account), cookies)
 

@@ -12,12 +12,12 @@ from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.anthropic import errors
 from pplx_gateway.protocols.anthropic.blocks import NewId
 from pplx_gateway.protocols.anthropic.conversation import named_files
-from pplx_gateway.protocols.anthropic.count import estimated_tokens
 from pplx_gateway.protocols.anthropic.names import AnthropicModels
 from pplx_gateway.protocols.anthropic.question import Ready, Shown, prepare
 from pplx_gateway.protocols.anthropic.reply import MessageReply
 from pplx_gateway.protocols.anthropic.request import CountRequest, MessagesRequest
 from pplx_gateway.protocols.anthropic.stream import PING, MessageStream
+from pplx_gateway.protocols.counting import estimated_tokens
 from pplx_gateway.protocols.openai import pinning
 from pplx_gateway.protocols.openai.attached import read_files
 from pplx_gateway.protocols.openai.call import Border, told_headers

@@ -16,6 +16,7 @@ import msgspec
 from pplx_gateway.catalogue import Model
 from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.permits import may_ask
 from pplx_gateway.routing import MAX_ID_LENGTH, Route
 from pplx_gateway.settings import SettingsError
 
@@ -97,7 +98,8 @@ class AnthropicModels:
         targets: list[Model] = []
         refusal: ModelNotFound | ModelNotAllowed | None = None
         spending = self._gateway.settings.allow_spending or "session" not in order
-        for upstream in order if spending else ["session"]:
+        asked = order if spending else ["session"]
+        for upstream in asked:
             name = row.session if upstream == "session" else row.api
             try:
                 targets.extend(self._gateway.resolve_as(model_id, f"{upstream}/{name}").targets)
@@ -107,4 +109,6 @@ class AnthropicModels:
             return Route(model_id, tuple(targets))
         if refusal is None:
             return self._gateway.resolve(model_id)
+        if not any(may_ask(model_id, upstream) for upstream in asked):
+            raise refusal  # by the caller's key, whatever a table says
         raise type(refusal)(f"{refusal.message} {_HINT}", param="model")

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from pplx_gateway.answer import Answer, Batch, Finished
+from pplx_gateway.answer import Batch, Finished
 from pplx_gateway.protocols.anthropic import objects
 from pplx_gateway.protocols.anthropic.beside import beside, usage_of
 from pplx_gateway.protocols.anthropic.blocks import Blocks, NewId
@@ -17,29 +17,20 @@ from pplx_gateway.protocols.anthropic.objects import (
 )
 from pplx_gateway.protocols.anthropic.question import Shown
 from pplx_gateway.protocols.openai.encoding import encode
-from pplx_gateway.protocols.openai.reply import Head, Told, told_with
+from pplx_gateway.protocols.openai.reply import Collecting, Head, Told
 
 
-class MessageReply:
-    """Fed with every batch, then asked once for the body. `finished` is None until the answer is whole."""
+class MessageReply(Collecting):
+    """Fed with every batch, then asked once for the body."""
 
     def __init__(self, told: Told, shown: Shown, new_id: NewId, *, input_tokens: int = 0) -> None:
-        self.told = told
+        super().__init__(told)
         self._input_tokens = input_tokens
-        self._answer = Answer()
         self._content = _Content()
         self._blocks = Blocks(self._content, shown, new_id, show_steps=told.show_steps)
 
-    @property
-    def finished(self) -> Finished | None:
-        return self._answer.finished
-
-    @property
-    def told_so_far(self) -> Told:
-        return told_with(self.told, self._answer)
-
     def feed(self, batch: Batch) -> None:
-        self._answer.collect(batch)
+        self.answer.collect(batch)
         for event in batch:
             self._blocks.feed(event)
 
@@ -56,7 +47,7 @@ class MessageReply:
             stop_reason=end.stop_reason,
             stop_sequence=end.stop_sequence,
             usage=objects.message_usage(usage),
-            **beside(self.told, self._answer, msgspec.structs.replace(finished, usage=used)),
+            **beside(self.told, self.answer, msgspec.structs.replace(finished, usage=used)),
         )
         return encode(message)
 

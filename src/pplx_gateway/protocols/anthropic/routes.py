@@ -14,11 +14,12 @@ from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols import operation
 from pplx_gateway.protocols.anthropic import errors
 from pplx_gateway.protocols.anthropic.call import Messages, understood
-from pplx_gateway.protocols.anthropic.count import TokenCount, estimated_tokens
+from pplx_gateway.protocols.anthropic.count import TokenCount
 from pplx_gateway.protocols.anthropic.models import ModelRoutes
 from pplx_gateway.protocols.anthropic.names import AnthropicModels
 from pplx_gateway.protocols.anthropic.request import CountRequest
 from pplx_gateway.protocols.anthropic.versions import is_anthropic
+from pplx_gateway.protocols.counting import ESTIMATE, estimated_tokens
 from pplx_gateway.protocols.openai.call import Border
 from pplx_gateway.protocols.operation import Operation, Reply, refusing
 
@@ -26,7 +27,6 @@ MESSAGES_PATH = "/v1/messages"
 COUNT_PATH = f"{MESSAGES_PATH}/count_tokens"
 _BATCHES = f"{MESSAGES_PATH}/batches"
 _NO_BATCHES = UnsupportedOperation("Batches of messages: there are none here. Use /v1/batches with /v1/responses.")
-_ESTIMATE = "The number of tokens is an estimate: Perplexity counts only what it answers."
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -64,7 +64,7 @@ class AnthropicRoutes:
         route = self._models.resolve(request.model)
         ready = await understood(request, unknown_keys(body, CountRequest), route, self._gateway, call.caller)
         count = TokenCount(estimated_tokens(ready.prepared.question), {"usage_estimated": True})
-        told = [*operation.warned([_ESTIMATE, *ready.prepared.warnings]), *operation.dropped(ready.prepared.dropped)]
+        told = [*operation.warned([ESTIMATE, *ready.prepared.warnings]), *operation.dropped(ready.prepared.dropped)]
         return operation.json(count, [*told, *errors.request_id()])
 
 

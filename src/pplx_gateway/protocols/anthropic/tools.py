@@ -8,7 +8,7 @@ import msgspec
 from pplx_gateway import schema
 from pplx_gateway.capabilities import Feature, Policy, Use
 from pplx_gateway.decode import convert
-from pplx_gateway.errors import InvalidRequest, UnsupportedParameter
+from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.anthropic import web_search
 from pplx_gateway.protocols.anthropic.parts import CACHE_CONTROL
 from pplx_gateway.protocols.anthropic.request import CountRequest, JsonObject, ToolChoice
@@ -23,7 +23,6 @@ F = Feature
 SEARCH_TOOL = "web_search_"
 """What the types of search tools begin with; a date follows."""
 _WORKS = "What works: tools of your own (with input_schema), web_search_20250305."
-_LONGEST_SHOWN = 60
 _IDLE = (CACHE_CONTROL, "defer_loading", "allowed_callers", "input_examples", "eager_input_streaming")
 
 
@@ -127,7 +126,7 @@ class _Taken:
             case str() if policy == "drop":
                 self.dropped.append(at)
             case kind:
-                raise _refused(kind, at, upstream)
+                raise functions_of.no_such_tool(kind, at, upstream, _WORKS)
 
     def _take_function(self, fields: JsonObject, at: str) -> None:
         tool = convert(fields, CustomTool, at)
@@ -147,15 +146,6 @@ class _Taken:
         given = [name for name in _IDLE if getattr(tool, name, None) not in (None, False)]
         self.idle.update({name if name == CACHE_CONTROL else f"tools[].{name}": None for name in given})
         self.idle.update({f"{at}.{path}": None for path in unknown_paths(fields, type(tool))})
-
-
-def _refused(kind: object, at: str, upstream: str) -> UnsupportedParameter:
-    shown = kind[:_LONGEST_SHOWN] if isinstance(kind, str) and kind.isprintable() else "no name"
-    return UnsupportedParameter(
-        f"'{at}.type' is '{shown}': the {upstream} upstream has no such tool. {_WORKS} Leave it out, or set "
-        "PPLX_UNSUPPORTED=drop to have such tools dropped and named in the x-pplx-dropped header.",
-        param=f"{at}.type",
-    )
 
 
 class _Chosen(NamedTuple):

@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.errors import GatewayError, InternalError, UpstreamTruncated
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai import errors, pinning
 from pplx_gateway.protocols.openai.reply import Told
 from pplx_gateway.protocols.openai.settling import Target

@@ -7,7 +7,8 @@ from starlette.types import Receive, Scope, Send
 from pplx_gateway.answer import Batch, Finished
 from pplx_gateway.decode import decode, unknown_keys
 from pplx_gateway.errors import UnsupportedParameter
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.attached import attached
 from pplx_gateway.protocols.openai.attachments import Attached
 from pplx_gateway.protocols.openai.call import Border, Call, chat_target, no_verdict, told, told_headers
@@ -39,8 +40,8 @@ class Asked(NamedTuple):
         return told(self.prepared.question, self.prepared.dropped, self.prepared.warnings, exchange)
 
 
-class Reply(Protocol):
-    """Collects an answer that is not streamed."""
+class Rendering(Protocol):
+    """An answer as it is rendered. `finished` is None until it is whole."""
 
     @property
     def told(self) -> Told: ...
@@ -48,21 +49,18 @@ class Reply(Protocol):
     def told_so_far(self) -> Told: ...
     @property
     def finished(self) -> Finished | None: ...
+
+
+class Reply(Rendering, Protocol):
+    """Collects an answer that is not streamed."""
 
     def feed(self, batch: Batch) -> None: ...
 
     def body(self, head: Head, finished: Finished) -> bytes: ...
 
 
-class Renderer(Protocol):
+class Renderer(Rendering, Protocol):
     """Makes a stream's bytes of an answer. `feed` gives b"" for what nobody can see."""
-
-    @property
-    def told(self) -> Told: ...
-    @property
-    def told_so_far(self) -> Told: ...
-    @property
-    def finished(self) -> Finished | None: ...
 
     def feed(self, batch: Batch) -> bytes: ...
 
@@ -78,7 +76,7 @@ class ChatCall(Call):
         asked = await self._asked()
         self._facts.update(model=asked.route.requested, stream=asked.streamed)
         async with (
-            Leaving(self._receive) as leaving,
+            Leaving(self._receive, self._scope) as leaving,
             self._gateway.ask(self._pinned(asked.prepared.question), asked.route, caller=self._caller) as exchange,
         ):
             if asked.streamed:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pplx_gateway.answer import Answer, Batch, Finished, ReasoningDelta, SearchStep, Sources, TextDelta
+from pplx_gateway.answer import Batch, Finished, ReasoningDelta, SearchStep, Sources, TextDelta
 from pplx_gateway.protocols.openai.chat_objects import (
     ChatCompletion,
     ReplyChoice,
@@ -15,27 +15,18 @@ from pplx_gateway.protocols.openai.chat_objects import (
     tool_call_object,
 )
 from pplx_gateway.protocols.openai.encoding import encode
-from pplx_gateway.protocols.openai.reply import Head, Told, extension, told_with
+from pplx_gateway.protocols.openai.reply import Collecting, Head, Told, extension
 from pplx_gateway.protocols.openai.usage import usage_object
 from pplx_gateway.protocols.steps import ReasoningText
 
 
-class ChatReply:
-    """Fed with every batch, then asked once for the body. `finished` is None until the answer is whole."""
+class ChatReply(Collecting):
+    """Fed with every batch, then asked once for the body."""
 
     def __init__(self, told: Told) -> None:
-        self.told = told
-        self.answer = Answer()
+        super().__init__(told)
         self._reasoning = ReasoningText(show_steps=told.show_steps)
         self._reasoning_parts: list[str] = []
-
-    @property
-    def finished(self) -> Finished | None:
-        return self.answer.finished
-
-    @property
-    def told_so_far(self) -> Told:
-        return told_with(self.told, self.answer)
 
     def feed(self, batch: Batch) -> None:
         self.answer.collect(batch)

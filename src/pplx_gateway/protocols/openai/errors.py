@@ -8,6 +8,7 @@ import msgspec
 
 from pplx_gateway.errors import AuthenticationFailed, GatewayError, RateLimited
 from pplx_gateway.protocols.openai.encoding import encode
+from pplx_gateway.web.headers import safe
 
 # openai-python ignores a longer wait; openai-node would sleep for as long as it is told.
 LONGEST_RETRY_AFTER_SECONDS = 120
@@ -59,6 +60,8 @@ def rendered(error: GatewayError, status: int, content: bytes, more: Iterable[tu
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content)), *more]
     if isinstance(error, AuthenticationFailed):
         headers.append((b"www-authenticate", b"Bearer"))
+    if error.upstream_request_id is not None:
+        headers.append((b"x-pplx-upstream-request-id", safe(error.upstream_request_id, 128)))
     headers += _retry_headers(error)
     return Rendered(status, headers, content)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.openai import attachments
 from pplx_gateway.protocols.openai.attachments import NO_FILES, Attached
+from pplx_gateway.protocols.openai.called import arguments_text
 from pplx_gateway.protocols.openai.chat_request import (
     AssistantMessage,
     CalledFunction,
@@ -58,12 +59,20 @@ class _Known:
     def __init__(self, attached: Attached) -> None:
         self.attached = attached
         self._ids: set[str] = set()
+        self._answered: set[str] = set()
         self._waiting: list[FunctionCall] = []
 
     def add(self, call: FunctionCall) -> FunctionCall:
         self._ids.add(call.call_id)
+        self._answered.discard(call.call_id)  # some clients count their calls anew in every turn
         self._waiting.append(call)
         return call
+
+    def answer(self, call_id: str) -> bool:
+        """False if the call has a result already."""
+        answered = call_id in self._answered
+        self._answered.add(call_id)
+        return not answered
 
     def invent_id(self) -> str:
         """An id for a call in the old form, which has none."""
@@ -107,21 +116,25 @@ def _assistant(message: AssistantMessage, at: str, known: _Known) -> Iterator[Tu
     parts = _text_parts(message.content, at) if message.content is not None else ()
     if any(part.text for part in parts):
         yield Message("assistant", parts)
-    for call in message.tool_calls or ():
+    for place, call in enumerate(message.tool_calls or ()):
         function = call.function
-        yield known.add(FunctionCall(call.id, function.name, function.arguments, call.thought_signature))
+        arguments = arguments_text(function.arguments, f"{at}.tool_calls[{place}].function.arguments")
+        yield known.add(FunctionCall(call.id, function.name, arguments, call.thought_signature))
     if message.function_call:
-        yield known.add(_old_call(message.function_call, known))
+        yield known.add(_old_call(message.function_call, f"{at}.function_call", known))
 
 
-def _old_call(call: CalledFunction, known: _Known) -> FunctionCall:
-    return FunctionCall(known.invent_id(), call.name, call.arguments)
+def _old_call(call: CalledFunction, at: str, known: _Known) -> FunctionCall:
+    return FunctionCall(known.invent_id(), call.name, arguments_text(call.arguments, f"{at}.arguments"))
 
 
 def _tool(message: ToolMessage, at: str, known: _Known) -> Iterator[Turn]:
     if not known.has(message.tool_call_id):
         where = f"{at}.tool_call_id"
         raise InvalidRequest(f"'{where}' answers no call of an earlier assistant message.", param=where)
+    if not known.answer(message.tool_call_id):
+        where = f"{at}.tool_call_id"
+        raise InvalidRequest(f"'{where}' has a result already.", param=where)
     parts = _text_parts(message.content, at)
     yield FunctionResult(message.tool_call_id, "".join(part.text for part in parts))
 

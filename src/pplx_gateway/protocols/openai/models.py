@@ -1,5 +1,7 @@
 """`GET /v1/models` and `GET /v1/models/{id}`: what is served now, without asking any upstream."""
 
+from collections.abc import Iterator
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -8,7 +10,8 @@ from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
 from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.gateway import Gateway
-from pplx_gateway.protocols.openai.encoding import encode
+from pplx_gateway.permits import may_ask
+from pplx_gateway.protocols.pricing import Pricing, deciders, embeddings, encode_priced, pricing_of
 from pplx_gateway.routing import Route
 
 # OpenAI's model objects carry the time of release, which nobody knows here; clients only want a number.
@@ -29,9 +32,14 @@ _CAPABILITIES: dict[str, Feature] = {
 }
 
 
+_KINDS = ("chat", "embeddings", "decisions", "thinking", "reasoning", "research")
+_NOTHING = dict.fromkeys((*_CAPABILITIES, *_KINDS), False)
+
+
 class ModelObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`context_length` is in tokens and left out where it is unknown. `reasoning`: shows its way even when not asked
-    to; `thinking`: reasons when asked to. `research`: takes minutes."""
+    """`context_length` is in tokens and left out where it is unknown. `chat`: answers questions; what does not, makes
+    `embeddings` or `decisions`. `reasoning`: shows its way even when not asked to; `thinking`: reasons when asked to.
+    `research`: takes minutes. `pricing` is left out where nothing is paid by use, or where nobody knows."""
 
     id: str
     object: str
@@ -41,6 +49,7 @@ class ModelObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     upstream: str
     capabilities: dict[str, bool]
     context_length: int | None = None
+    pricing: Pricing | None = None
 
 
 class ModelList(msgspec.Struct, frozen=True):
@@ -55,7 +64,8 @@ class Models:
         self._gateway = gateway
 
     async def every(self, _: Request) -> Response:
-        return _json(ModelList("list", [self._object(model) for model in self._gateway.models()]))
+        answering = [self._object(model) for model in self._gateway.models()]
+        return _json(ModelList("list", [*answering, *self._others()]))
 
     async def one(self, request: Request) -> Response:
         """Any id that a question may name, also one that only a pattern knows. Raises ModelNotFound."""
@@ -63,11 +73,32 @@ class Models:
         listed = next((model for model in self._gateway.models() if model.id == wanted), None)
         if listed is not None:
             return _json(self._object(listed))
+        other = next((model for model in self._others() if model.id == wanted), None)
+        if other is not None:
+            return _json(other)
         try:
             route = self._gateway.resolve(wanted)
         except ModelNotAllowed as error:
             raise ModelNotFound(error.message, param="model") from None
         return _json(self._object(route.targets[0], wanted))
+
+    def _others(self) -> Iterator[ModelObject]:
+        """What answers no question, as far as the caller may ask for it."""
+        if "api" not in self._gateway.order:
+            return
+        found = [(name, "embeddings", cost) for name, cost in embeddings()]
+        for name, kind, pricing in (*found, *((name, "decisions", fee) for name, fee in deciders())):
+            if may_ask(name, "api"):
+                yield ModelObject(
+                    id=name,
+                    object="model",
+                    created=CREATED,
+                    owned_by="perplexity",
+                    name=name,
+                    upstream="api",
+                    capabilities=_NOTHING | {kind: True},
+                    pricing=pricing,
+                )
 
     def _object(self, model: Model, wanted: str | None = None) -> ModelObject:
         support = self._gateway.support(Route(model.id, (model,)))
@@ -81,10 +112,13 @@ class Models:
             owned_by=model.owner,
             name=model.name,
             upstream=model.upstream,
-            capabilities=can | {"thinking": thinking, "reasoning": model.reasons, "research": model.research},
+            capabilities=_NOTHING
+            | can
+            | {"chat": True, "thinking": thinking, "reasoning": model.reasons, "research": model.research},
             context_length=model.context,
+            pricing=pricing_of(model),
         )
 
 
 def _json(value: object) -> Response:
-    return Response(encode(value), media_type="application/json")
+    return Response(encode_priced(value), media_type="application/json")

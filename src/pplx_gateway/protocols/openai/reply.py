@@ -39,6 +39,22 @@ def told_with(told: Told, answer: Answer) -> Told:
     return told._replace(dropped=told.dropped + tuple(answer.left_out), warnings=told.warnings + tuple(answer.warnings))
 
 
+class Collecting:
+    """An answer that is sent once it is whole: fed with every batch, `finished` is None until then."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.answer = Answer()
+
+    @property
+    def finished(self) -> Finished | None:
+        return self.answer.finished
+
+    @property
+    def told_so_far(self) -> Told:
+        return told_with(self.told, self.answer)
+
+
 def extension(told: Told, answer: Answer, finished: Finished) -> Extension:
     whole = told_with(told, answer)
     return Extension(

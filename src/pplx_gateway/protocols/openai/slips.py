@@ -9,12 +9,14 @@ _LONGEST_NAME = 64
 _MOST_HINTS = 8
 
 
-def hints(unknown: Sequence[str], request: msgspec.Struct, misnamed: Mapping[str, str]) -> Iterator[str]:
+def hints(
+    unknown: Sequence[str], request: msgspec.Struct, misnamed: Mapping[str, str], *, within: str = ""
+) -> Iterator[str]:
     """One for each of the first unknown fields whose meaning can be guessed. `misnamed`: names of elsewhere, with
-    what they are called in such a request."""
+    what they are called in such a request. `within`: the path at which the request's own fields stand."""
     for name in unknown[:_MOST_HINTS]:
         if near := meant(name, request, misnamed):
-            yield f"The field '{name}' does not exist and was ignored; did you mean '{near}'?"
+            yield f"The field '{name}' does not exist and was ignored; did you mean '{within}{near}'?"
 
 
 def meant(name: str, request: msgspec.Struct, misnamed: Mapping[str, str]) -> str | None:

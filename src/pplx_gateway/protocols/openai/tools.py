@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from pplx_gateway import question, schema
-from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.errors import InvalidRequest, UnsupportedParameter
 from pplx_gateway.protocols.openai.chat_request import ChatRequest, ToolChoiceObject
 from pplx_gateway.question import FunctionTool, ToolChoice
 
 _WORDS: dict[str, ToolChoice] = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
+_LONGEST_SHOWN = 60
 
 
 class Offer(NamedTuple):
@@ -85,6 +86,16 @@ def allowed(
 
 def nothing_allowed(param: str) -> InvalidRequest:
     return InvalidRequest(f"'{param}' allows no tool at all. Use 'none'.", param=param)
+
+
+def no_such_tool(kind: object, at: str, upstream: str, works: str) -> UnsupportedParameter:
+    """For the tool at `at`, whose type is `kind`; `works` is a sentence about those that there are."""
+    shown = kind[:_LONGEST_SHOWN] if isinstance(kind, str) and kind.isprintable() else "no name"
+    return UnsupportedParameter(
+        f"'{at}.type' is '{shown}': the {upstream} upstream has no such tool. {works} Leave it out, or set "
+        "PPLX_UNSUPPORTED=drop to have such tools dropped and named in the x-pplx-dropped header.",
+        param=f"{at}.type",
+    )
 
 
 def _function(definition: Definition) -> FunctionTool:

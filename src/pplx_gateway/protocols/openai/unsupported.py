@@ -30,6 +30,7 @@ LACKING = (
     Lacking("Assistants", ("assistants",), "Use /v1/responses."),
     Lacking("Threads", ("threads",), "Use /v1/responses with 'previous_response_id'."),
     Lacking("Conversations", ("conversations",), "Use /v1/responses with 'previous_response_id'."),
+    Lacking("Compaction of responses", ("responses/compact",), "Long conversations: send fewer turns as 'input'."),
     Lacking("Realtime sessions", ("realtime", "live"), "Use /v1/responses with 'stream'."),
     Lacking("Vector stores", ("vector_stores",), "Files can be named in a question: /v1/files, then 'input_file'."),
     Lacking("Uploads in parts", ("uploads",), "Use /v1/files."),

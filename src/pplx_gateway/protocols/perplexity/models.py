@@ -1,27 +1,20 @@
 """`GET /v1/models` of the mirror: what can be asked for here, with what it costs."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Literal
 
 import msgspec
 
-from pplx_gateway.caller_keys import current_key
+from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.gateway import Gateway
-from pplx_gateway.prices import Price, prices
-from pplx_gateway.protocols.deciding import KNOWN
+from pplx_gateway.permits import may_ask
+from pplx_gateway.prices import prices
 from pplx_gateway.protocols.operation import Operation, Reply
+from pplx_gateway.protocols.perplexity.sonar.models import SonarModels
+from pplx_gateway.protocols.pricing import Pricing, deciders, embeddings, encode_priced, priced, pricing_of
 from pplx_gateway.tier_router import ROUTER
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
-
-
-class Pricing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    input: Decimal
-    output: Decimal
-    unit: str
-    cache_read: Decimal | None = None
-    cache_write: Decimal | None = None
+_OWNER = "perplexity"
 
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,28 +33,45 @@ class ModelEntries(msgspec.Struct, frozen=True):
 
 
 async def models(asked: Operation) -> Reply:
-    """The API's own models and the names that stand for them, where a key is set; else the session's."""
-    gateway = asked.gateway
-    present = gateway.keys is not None and gateway.keys.present
-    entries = _of_api(gateway) if present else _served(gateway)
-    allowed = [entry for entry in entries if _may_be_asked(entry.id, "api" if present else "session")]
-    return Reply(_ENCODER.encode(ModelEntries(allowed, "list")))
+    """The API's own models and the names that stand for them, where it may be asked; else the session's, with Sonar's
+    names."""
+    gateway, sonar = asked.gateway, SonarModels(asked.gateway)
+    if "api" in sonar.upstreams:
+        entries = [entry for entry in _of_api(gateway) if entry.id == ROUTER or may_ask(entry.id, "api")]
+    else:
+        entries = list(_of_session(gateway, sonar))
+    return Reply(encode_priced(ModelEntries(entries, "list")))
 
 
 def _of_api(gateway: Gateway) -> Iterator[ModelEntry]:
     listed = prices()
     for name, price in listed.models.items():
-        yield _entry(name, name.partition("/")[0], _priced(price))
+        yield _entry(name, name.partition("/")[0], priced(price))
     for model in gateway.catalogue:
         if model.upstream == "api" and model.id not in listed.models:
-            own = listed.models.get(model.agent.model or "") if model.agent else None
-            yield _entry(model.id, model.owner, _priced(own) if own else None)
+            yield _entry(model.id, model.owner, pricing_of(model))
     yield from (entry for entry in _served(gateway) if entry.id == ROUTER)
-    for name, cost in listed.embeddings.items():
-        yield _entry(name, "perplexity", _tokens_in(cost))
-    for name in KNOWN:
-        decision = listed.of_decision(name, 1_000_000)
-        yield _entry(name, "perplexity", _tokens_in(decision) if decision is not None else None)
+    for name, cost in embeddings():
+        yield _entry(name, _OWNER, cost)
+    for name, fee in deciders():
+        yield _entry(name, _OWNER, fee)
+
+
+def _of_session(gateway: Gateway, sonar: SonarModels) -> Iterator[ModelEntry]:
+    served = {entry.id: entry for entry in _served(gateway)}
+    yield from served.values()
+    for name in sonar.names:
+        if name not in served and _answered(name, sonar):
+            yield _entry(name, _OWNER)
+
+
+def _answered(name: str, sonar: SonarModels) -> bool:
+    """Whether the caller may ask it, and the plan allows what stands for it."""
+    try:
+        sonar.resolve(name)
+    except (ModelNotFound, ModelNotAllowed):
+        return False
+    return True
 
 
 def _served(gateway: Gateway) -> Iterator[ModelEntry]:
@@ -71,21 +81,3 @@ def _served(gateway: Gateway) -> Iterator[ModelEntry]:
 
 def _entry(name: str, owner: str, pricing: Pricing | None = None) -> ModelEntry:
     return ModelEntry(id=name, object="model", created=0, owned_by=owner, pricing=pricing)
-
-
-def _priced(price: Price) -> Pricing:
-    return Pricing(
-        input=price.input, output=price.output, unit=_UNIT, cache_read=price.cache_read, cache_write=price.cache_write
-    )
-
-
-def _tokens_in(cost: Decimal) -> Pricing:
-    return Pricing(input=cost.normalize(), output=Decimal(0), unit=_UNIT)
-
-
-def _may_be_asked(name: str, upstream: str) -> bool:
-    key = current_key.get()
-    return key is None or (key.allows_model(name) and key.allows_upstream(upstream))
-
-
-_UNIT = "usd_per_1m_tokens"

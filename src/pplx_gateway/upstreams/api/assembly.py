@@ -13,6 +13,7 @@ import msgspec
 from pplx_gateway.answer import Batch, Finished, FinishReason, TextDelta, ToolCall
 from pplx_gateway.catalogue import AgentRoute
 from pplx_gateway.errors import EmptyAnswer, GatewayError, ToolProtocolError, UpstreamError
+from pplx_gateway.observing.canary import Sight
 from pplx_gateway.upstreams.api.events import (
     ContentPart,
     IncompleteDetails,
@@ -73,6 +74,7 @@ class Assembly:
         may_call: Container[str],
         faults: Faults,
         keep_signature: KeepSignature,
+        sight: Sight | None = None,
     ) -> None:
         self.run_id: str | None = None
         self.last_sequence: int | None = None
@@ -85,6 +87,7 @@ class Assembly:
         self._may_call = may_call
         self._faults = faults
         self._keep_signature = keep_signature
+        self._sight = sight
         self._repeated_through = -1
         self._model: str | None = None
         self._transcript = Transcript()
@@ -260,6 +263,8 @@ class Assembly:
                 batch += self._findings.sources(item.results)
                 batch += self._findings.native(raw)
             case _:
+                if self._sight is not None:
+                    self._sight.note("item", item.type)
                 batch += self._findings.native(raw)
 
     def _call(self, item: Item, batch: Batch) -> None:

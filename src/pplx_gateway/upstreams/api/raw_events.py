@@ -10,6 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from pplx_gateway.errors import EmptyAnswer, GatewayError, UpstreamError, UpstreamTruncated
+from pplx_gateway.observing.canary import Sight
 from pplx_gateway.operations import RunEnd, RunEvent
 from pplx_gateway.sse import MESSAGE, EventReader
 from pplx_gateway.transport.exchange import Headers
@@ -46,7 +47,9 @@ _ITEM = Shape(Item)
 class RawReader:
     """Both halves of what a Run needs (run.py). Events up to number `after` are known to whoever reads."""
 
-    def __init__(self, faults: Faults, *, run_id: str | None = None, after: int | None = None) -> None:
+    def __init__(
+        self, faults: Faults, *, run_id: str | None = None, after: int | None = None, sight: Sight | None = None
+    ) -> None:
         self.run_id = run_id
         self.last_sequence = after
         self.end: RunEnd | None = None
@@ -57,6 +60,7 @@ class RawReader:
         self._told = after is not None
         self._spoken = after is not None
         self._faults = faults
+        self._sight = sight
         self._head = b""
         self._whole: list[bytes] | None = None
         self._whole_bytes = 0
@@ -141,7 +145,7 @@ class RawReader:
             self.failure = UpstreamError("The upstream's reply is longer than any answer may be.")
 
     def _take(self, events: Iterable[tuple[str, bytes]], found: list[RunEvent]) -> None:
-        """What is no JSON is no event: a ping, `[DONE]`, or the half of one that was cut."""
+        """What begins as no JSON is no event: a ping, `[DONE]`. Raises UpstreamError for an event that is broken."""
         for name, payload in events:
             if self.over:
                 return
@@ -150,8 +154,10 @@ class RawReader:
                 self.failure = UpstreamTruncated("The upstream ended its stream before the answer was whole.")
                 return
             if name == "error" or data.startswith(b"{"):
-                with suppress(NotJson):
+                try:
                     self._event(name, self._clean(data), found)
+                except NotJson:
+                    raise UpstreamError("The upstream sent an event that is not JSON.") from None
 
     def _event(self, name: str, data: bytes, found: list[RunEvent]) -> None:
         event = (_EVENT.read(data) if data.startswith(b"{") else None) or _Event()
@@ -166,6 +172,10 @@ class RawReader:
             self.last_sequence = number
         if kind in _TEXTS:
             self._spoken = True
+        elif self._sight is not None:
+            self._sight.note("event", kind)
+        if self._sight is not None and self._sight.deep:
+            self._sight.see(data, last=kind in _ENDS)
         response = _RESPONSE.read(event.response)
         self._note(response)
         if kind == "error" or name == "error":
@@ -228,6 +238,8 @@ class RawReader:
             self.failure = UpstreamTruncated("The upstream's reply is not whole.")
             return
         self._note(response)
+        if self._sight is not None and self._sight.deep:
+            self._sight.see(b'{"response":%s}' % data, last=True)
         if response.status not in _OVER:
             self.alive = True
             return
@@ -244,6 +256,17 @@ class RawReader:
 
     def _clean(self, data: bytes) -> bytes:
         return self._faults.redacted(data)
+
+
+def is_over(body: bytes) -> bool:
+    """Of a run's response object. Raises UpstreamError."""
+    try:
+        response = _RESPONSE.read(body)
+    except NotJson:
+        response = None
+    if response is None:
+        raise UpstreamError("The Perplexity API answered with what is no response object.")
+    return response.status in _OVER
 
 
 def _says_nothing(response: Response) -> bool:

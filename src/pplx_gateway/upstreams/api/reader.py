@@ -12,6 +12,7 @@ import msgspec
 
 from pplx_gateway.answer import Batch, Started, Warned
 from pplx_gateway.errors import EmptyAnswer, GatewayError, UpstreamError, UpstreamTruncated
+from pplx_gateway.observing.canary import Sight
 from pplx_gateway.sse import EventReader
 from pplx_gateway.transport.exchange import Headers
 from pplx_gateway.upstreams.api.assembly import Assembly
@@ -82,12 +83,15 @@ class Reader:
         *,
         key_name: str | None = None,
         must_be_known: bool = False,
+        sight: Sight | None = None,
     ) -> None:
         self.active = False
         self._key_name = key_name
         self._unnamed = must_be_known
         self._assembly = assembly
         self._faults = faults
+        self._sight = sight
+        self._looks = sight is not None and sight.deep
         self._warnings = warnings
         self._seen = False
         self._started = False
@@ -204,6 +208,10 @@ class Reader:
             handler(self._assembly, payload, batch)
         elif kind not in _PINGS:
             self.active = True
+            if self._sight is not None:
+                self._sight.note("event", kind.decode("utf-8", "replace"))
+        if self._looks and self._sight is not None:
+            self._sight.see(payload, last=self.over)
 
     def _no_object(self, payload: bytes, batch: Batch) -> None:
         """`[DONE]`, an object behind spaces, or a ping in one of its many forms."""
@@ -226,6 +234,8 @@ class Reader:
         if whole.startswith(b"<"):
             self._assembly.failure = self._faults.of_response(200, Headers(()), whole[:MAX_PAGE_BYTES])
             return
+        if self._looks and self._sight is not None:
+            self._sight.see(b'{"response":%s}' % whole, last=True)
         try:
             self._assembly.whole(whole, batch)
         except NotJson:

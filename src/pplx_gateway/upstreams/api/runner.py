@@ -12,6 +12,7 @@ from typing import Any
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError, InvalidRequest, ModelNotFound, RateLimited
+from pplx_gateway.observing.canary import Canary
 from pplx_gateway.operations import RunEvent
 from pplx_gateway.transport.exchange import Streaming
 from pplx_gateway.upstreams.api.asking import FaultsOf, enter
@@ -38,13 +39,21 @@ class Runner:
     """One for all runs of one upstream, so that closing finds every one of them."""
 
     def __init__(
-        self, transport: Exchanges, wire: Wire, faults: FaultsOf, *, clock: Clock, options: ApiOptions
+        self,
+        transport: Exchanges,
+        wire: Wire,
+        faults: FaultsOf,
+        *,
+        clock: Clock,
+        options: ApiOptions,
+        canary: Canary | None = None,
     ) -> None:
         self._transport = transport
         self._wire = wire
         self._faults = faults
         self._clock = clock
         self._options = options
+        self._canary = canary
         self._runs: set[Run[Any]] = set()
         self._cancelling: set[asyncio.Task[None]] = set()
 
@@ -61,9 +70,9 @@ class Runner:
                     if batch:
                         yield batch
                 await run.drain(self._options.drain_seconds)
-                await transfer.aclose()
                 if run.finished:
                     return
+                await transfer.aclose()
                 await self.look(run, run.pick_up(), transfer)
         except RateLimited as error:
             error.retry_after = OUTWARD_WAIT_SECONDS if error.retry_after is None else error.retry_after
@@ -85,7 +94,8 @@ class Runner:
         after: int | None = None,
     ) -> tuple[Run[list[RunEvent]], RawReader]:
         """A run whose events are given out as they come, those beyond number `after`, and what reads them."""
-        reader = RawReader(self._faults(key), run_id=run_id, after=after)
+        sight = self._canary.sight("api") if self._canary else None
+        reader = RawReader(self._faults(key), run_id=run_id, after=after, sight=sight)
         timeouts = self._options.timeouts(research=patient)
         run = Run(
             reader,

@@ -9,6 +9,7 @@ from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError
+from pplx_gateway.observing.canary import Canary
 from pplx_gateway.question import Question
 from pplx_gateway.upstreams.api.asking import Asking, Call
 from pplx_gateway.upstreams.api.assembly import Assembly
@@ -46,6 +47,7 @@ class ApiUpstream:
         *,
         signatures: Signatures | None = None,
         headers: Mapping[str, str] | None = None,
+        canary: Canary | None = None,
     ) -> None:
         self._transport = transport
         self._clock = clock
@@ -53,7 +55,8 @@ class ApiUpstream:
         self._options = options or ApiOptions()
         self._wire = Wire(base_url, headers)
         self._asking = Asking(transport, keys, self._faults, clock, self._options)
-        self._runner = Runner(transport, self._wire, self._faults, clock=clock, options=self._options)
+        self._canary = canary
+        self._runner = Runner(transport, self._wire, self._faults, clock=clock, options=self._options, canary=canary)
         calls = Calls(transport, self._wire, keys, self._faults, clock=clock, options=self._options)
         self.operations = operations(calls, self._runner)
         self._signatures = signatures or Signatures()
@@ -129,15 +132,19 @@ class ApiUpstream:
     def _new_run(self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None) -> Run[Batch]:
         signatures: dict[str, str] = {}
         faults = self._faults(key)
+        sight = self._canary.sight("api") if self._canary else None
         assembly = Assembly(
             request.route,
             request.names,
             may_call=request.callable,
             faults=faults,
             keep_signature=signatures.__setitem__,
+            sight=sight,
         )
         assembly.run_id = run_id
-        reader = Reader(assembly, faults, request.warnings, key_name=key.name, must_be_known=request.lasting)
+        reader = Reader(
+            assembly, faults, request.warnings, key_name=key.name, must_be_known=request.lasting, sight=sight
+        )
         brief = Brief(BACKGROUND_PICKUPS if request.background else FOREGROUND_PICKUPS)
         return Run(
             assembly,

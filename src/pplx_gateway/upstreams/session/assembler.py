@@ -11,7 +11,7 @@ from math import ceil
 from msgspec import UNSET, Raw
 
 from pplx_gateway.answer import CHARACTERS_A_TOKEN, AnswerEvent, Finished, RelatedQuestions, Started, Usage, Warned
-from pplx_gateway.errors import EmptyAnswer, UpstreamTruncated
+from pplx_gateway.errors import EmptyAnswer, UpstreamError, UpstreamTruncated
 from pplx_gateway.upstreams.session import legacy
 from pplx_gateway.upstreams.session.answer_blocks import AnswerBlocks, FinalText
 from pplx_gateway.upstreams.session.asked import Asked
@@ -19,7 +19,7 @@ from pplx_gateway.upstreams.session.chunks import LiveText
 from pplx_gateway.upstreams.session.envelope import BLOCKED, COMPLETED, FAILED, Envelope
 from pplx_gateway.upstreams.session.failures import AnswerFailed
 from pplx_gateway.upstreams.session.findings import Findings
-from pplx_gateway.upstreams.session.frames import Block, EndOfStream, Frame, parse
+from pplx_gateway.upstreams.session.frames import BROKEN, Block, EndOfStream, Frame, parse
 from pplx_gateway.upstreams.session.oddities import Oddities
 from pplx_gateway.upstreams.session.outlet import Outlet, TextCleaner
 from pplx_gateway.upstreams.session.report import Download
@@ -225,7 +225,7 @@ class Assembler:
                 events += self._outlet.write(("\n\n" if self._outlet.characters else "") + report)
         events += self._outlet.close()
         if not self._outlet.spoke:
-            raise EmptyAnswer("Perplexity's answer is empty.")
+            raise self._nothing("Perplexity's answer is empty.")
         return events
 
     def _reports(self) -> list[str]:
@@ -251,8 +251,14 @@ class Assembler:
         if self._over:
             return
         if not self.frames:
-            raise EmptyAnswer("Perplexity sent no answer.")
+            raise self._nothing("Perplexity sent no answer.")
         raise UpstreamTruncated("Perplexity's answer broke off before its end.")
+
+    def _nothing(self, sentence: str) -> UpstreamError:
+        """Nothing was said, or nothing of it could be read."""
+        if BROKEN in self.oddities.counts:
+            return UpstreamError("Perplexity sent an answer that is not JSON.")
+        return EmptyAnswer(sentence)
 
     def _finished(self, *, needs_input: bool) -> Finished:
         served = self._watch.served(self._outlet.characters)

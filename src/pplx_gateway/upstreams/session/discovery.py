@@ -7,24 +7,25 @@ taken away: a dead model without a living successor stays until it has one.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
-from pplx_gateway.catalogue import Model, Tier
+from pplx_gateway.catalogue import Tier
 from pplx_gateway.clock import Clock
 from pplx_gateway.discovering import Change, Report, Step
 from pplx_gateway.errors import GatewayError, StoreUnavailable
-from pplx_gateway.families import MOST_SUCCESSORS, Family, families, family_of
+from pplx_gateway.families import family_of
 from pplx_gateway.model_keeping import ModelKeeper
-from pplx_gateway.overlay import Entry
 from pplx_gateway.store import Facts, Leases
+from pplx_gateway.upstreams.session.itinerary import Itinerary
 from pplx_gateway.upstreams.session.life import Life
 from pplx_gateway.upstreams.session.models_page import read_picker
 from pplx_gateway.upstreams.session.probing import Probe, Prober
 from pplx_gateway.upstreams.session.progress import DAY_SECONDS, Progress
 from pplx_gateway.upstreams.session.quota import Quota
 from pplx_gateway.upstreams.session.quota_page import Pages
+from pplx_gateway.upstreams.session.retelling import alert_of, told
 from pplx_gateway.upstreams.session.telling import Alarm
 
 logger = logging.getLogger("pplx_gateway.models")
@@ -34,7 +35,6 @@ TURN = "discovery"
 KEPT_SEARCHES = 10  # the owner's last ones are not for probes
 TURN_SECONDS = 900.0
 RETRY_SECONDS = 3600.0
-_RANKS: tuple[Tier, ...] = ("free", "pro", "max")
 
 
 class Halt(Exception):
@@ -74,9 +74,9 @@ class Discovery:
         self._facts = facts
         self._leases = leases
         self._clock = clock
-        self._tier = tier
         self._rules = rules
         self._alarm = alarm
+        self._itinerary = Itinerary(keeper, tier)
         self._progress = Progress()
         self._running: asyncio.Task[Report | None] | None = None
 
@@ -108,10 +108,7 @@ class Discovery:
 
     def plan(self) -> list[Step]:
         """What a run would ask, in its order, before successors of what has died."""
-        return [step for step in self._all() if self._within(self._tier_of(step))]
-
-    def _all(self) -> list[Step]:
-        return [*self._suspects_first(self._bases()), *self._missing()]
+        return [step for step in self._itinerary.steps(self._progress) if self._itinerary.affordable(step)]
 
     async def sync(self) -> None:
         """What other workers have learned. While a run is ours so is the last word: no older read may undo it."""
@@ -175,7 +172,7 @@ class Discovery:
         try:
             await self._read_picker(report)
             await self._be_signed_in()
-            for step in self._all():
+            for step in self._itinerary.steps(self._progress):
                 await self._take(step, report)
                 await self._show(report)
         except Halt as reason:
@@ -200,8 +197,8 @@ class Discovery:
             raise Halt(f"the session is {self._life.standing().state}, so nothing was probed")
 
     async def _take(self, step: Step, report: Report) -> None:
-        if not self._within(self._tier_of(step)):
-            report.skipped[step.id] = f"needs a {self._tier_of(step)} account"
+        if not self._itinerary.affordable(step):
+            report.skipped[step.id] = f"needs a {self._itinerary.tier_of(step)} account"
         elif step.missing:
             await self._try_missing(step, report)
         else:
@@ -221,7 +218,7 @@ class Discovery:
             report.unclear[step.id] = probe.why
 
     async def _replace(self, step: Step, report: Report) -> None:
-        for candidate in self._candidates(step.upstream_id):
+        for candidate in self._itinerary.candidates(step.upstream_id):
             if (await self._ask(candidate, report)).verdict != "alive":
                 continue
             if await self._keeper.upgrade(step.id, step.upstream_id, candidate):
@@ -269,59 +266,9 @@ class Discovery:
         wait = min(interval, RETRY_SECONDS) if early else interval
         due_at = self._clock.now() + self._clock.real(wait)
         await self._save(msgspec.structs.replace(self._progress, due_at=due_at, report=report, current=None))
-        logger.info("discovery ended", extra=_told(report))
-        if message := _message(report):
+        logger.info("discovery ended", extra=told(report))
+        if message := alert_of(report):
             self._alarm("models_changed", "Perplexity models changed", message)
-
-    # what to ask
-
-    def _bases(self) -> Iterator[Step]:
-        for entry in self._keeper.entries.values():
-            route = entry.model.session
-            if route is not None and _watched(entry):
-                yield Step(entry.model.id, route.upstream_id)
-
-    def _suspects_first(self, steps: Iterator[Step]) -> list[Step]:
-        """Those that were dead, then those that the site's list does not have, then the longest unasked."""
-        picker, progress = self._keeper.saved.picker, self._progress
-
-        def order(step: Step) -> tuple[bool, bool, float]:
-            listed = not picker or step.upstream_id in picker
-            return (step.id not in progress.dead, listed, progress.probed.get(step.id, 0.0))
-
-        return sorted(steps, key=order)
-
-    def _missing(self) -> list[Step]:
-        """The first model of each known family that no entry is of, and none was removed; the highest version that the
-        site lists, else the one that the table names."""
-        entries = self._keeper.entries.values()
-        named = self._keeper.saved.models.keys() | self._keeper.entries.keys()
-        there = {family.id for entry in entries if (family := _family(entry.model)) is not None}
-        listed = self._keeper.saved.picker
-        found = [
-            Step(family.id, family.newest(listed) or family.first, missing=True)
-            for family in families()
-            if family.first is not None and family.id not in named and family.id not in there
-        ]
-        return sorted(found, key=lambda step: self._progress.probed.get(step.id, 0.0))
-
-    def _candidates(self, upstream_id: str) -> list[str]:
-        """Later versions: those that the site lists first, then the nearest."""
-        family = family_of(upstream_id)
-        names = family.successors(upstream_id) if family else []
-        picker = self._keeper.saved.picker
-        return sorted(names, key=lambda name: name not in picker)[:MOST_SUCCESSORS]
-
-    def _tier_of(self, step: Step) -> Tier:
-        entry = self._keeper.entries.get(step.id)
-        if entry is not None and entry.model.session is not None:
-            return entry.model.session.tier
-        row = self._keeper.saved.picker.get(step.upstream_id)
-        family = family_of(step.upstream_id)
-        return (row.tier if row else None) or (family.tier if family else "pro")
-
-    def _within(self, tier: Tier) -> bool:
-        return _RANKS.index(tier) <= _RANKS.index(self._tier())
 
     # what is kept
 
@@ -352,39 +299,6 @@ class Discovery:
 def _tell_failure(run: asyncio.Task[Report | None]) -> None:
     if not run.cancelled() and (error := run.exception()) is not None:
         logger.warning("discovery failed", extra={"why": str(error)})
-
-
-def _watched(entry: Entry) -> bool:
-    """Named models with a version: what is chosen by the site, researches, is disabled or pinned is left alone."""
-    model = entry.model
-    named = model.session is not None and model.session.mode == "copilot" and model.session.tier != "free"
-    return named and model.enabled and not model.research and not entry.pinned and _family(model) is not None
-
-
-def _family(model: Model) -> Family | None:
-    return family_of(model.session.upstream_id) if model.session else None
-
-
-def _message(report: Report) -> str:
-    """For the alert; "" where nothing has changed."""
-    lines = [f"{name}: {change.old} is gone, {change.new} takes its place." for name, change in report.upgraded.items()]
-    lines += [f"{name}: new, asks {upstream_id}." for name, upstream_id in report.added.items()]
-    lost = [name for name in report.dead if name not in report.upgraded]
-    if lines and lost:
-        lines.append(f"Without a living successor: {', '.join(lost)}.")
-    return "\n".join(lines)
-
-
-def _told(report: Report) -> dict[str, object]:
-    return {
-        "probes": report.probes,
-        "searches": report.searches,
-        "alive": len(report.alive),
-        "dead": report.dead,
-        "upgraded": sorted(report.upgraded),
-        "added": sorted(report.added),
-        "stopped": report.stopped,
-    }
 
 
 def _decoded(value: bytes) -> Progress:

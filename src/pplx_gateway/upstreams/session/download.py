@@ -4,13 +4,12 @@ The address is the upstream's word, so only https at known storage hosts is foll
 cookie goes with it, and no redirect is followed.
 """
 
-from urllib.parse import urlsplit
-
 from pplx_gateway.errors import UpstreamError
 from pplx_gateway.transport.exchange import Outgoing, Timeouts
 from pplx_gateway.upstreams.session.options import SessionOptions
 from pplx_gateway.upstreams.session.refusals import looks_like_page
 from pplx_gateway.upstreams.session.report import Download
+from pplx_gateway.upstreams.session.storage_hosts import stands_at
 from pplx_gateway.upstreams.session.way_out import WayOut
 
 STORAGE_HOSTS = ("amazonaws.com", "cloudfront.net", "perplexity.ai")
@@ -50,10 +49,4 @@ def _text(body: bytes) -> str | None:
 def _allowed(url: str, options: SessionOptions) -> bool:
     if url.startswith(f"{options.origin}/"):
         return True
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    known = any(host == name or host.endswith(f".{name}") for name in STORAGE_HOSTS)
-    return parts.scheme == "https" and port in (None, 443) and parts.username is None and known
+    return stands_at(url, STORAGE_HOSTS)

@@ -109,6 +109,7 @@ class EndOfStream:
 
 
 END: Final = EndOfStream()
+BROKEN = "broken_frame"  # among the oddities: what began as a frame and is no JSON
 SLOW = "slow_frame"  # among the oddities: strings of such frames may hold halves of letters
 
 _FAST = msgspec.json.Decoder(Frame)
@@ -178,7 +179,7 @@ def _tolerant(data: bytes, oddities: Oddities) -> Frame | None:
         oddities.note(SLOW)
         return from_document(document, oddities)
     if data.strip() not in (b"", b"null", b"[DONE]"):
-        oddities.note("not_an_object")
+        oddities.note(BROKEN if data.lstrip().startswith(b"{") else "not_an_object")
     return None
 
 

@@ -70,54 +70,25 @@ def compose(
     prompts: PromptFiles | None = None,
 ) -> Ask:
     """The request for `question`; with a `handle` only its last turn is sent. Raises InvalidRequest."""
-    route = route_of(model)
     prompts = prompts or PromptFiles()
     lobe = reduce(question)
     question = lobe.question if lobe else question
     told = transcript(question)
-    if len(told.attachments) > MOST_ATTACHMENTS:
-        raise InvalidRequest(
-            f"The conversation has {len(told.attachments)} attachments; Perplexity takes at most {MOST_ATTACHMENTS}.",
-            param=TURNS,
-        )
-    prompt = _lobe_prompt(lobe.left_out, prompts) if lobe else _prompt(told, options, prompts)
+    _check_attachments(told)
     bridge = bridge_of(question)
+    prompt = _lobe_prompt(lobe.left_out, prompts) if lobe else _prompt(told, options, prompts)
     prompt = Prompt((*prompt.instructions, *_own(question, told, bridge)), prompt.warning)
     query, warnings = _query(question, told, prompt, handle)
-    if len(query) > QUERY_LIMIT_CHARACTERS:
-        raise ConversationTooLong(
-            f"The conversation has {len(query)} characters as sent; Perplexity takes at most {QUERY_LIMIT_CHARACTERS}.",
-            param=TURNS,
-        )
-    identity = str(new_uuid())
-    preference = preference_of(question, route)
+    _check_length(query)
     location, unplaced = _coordinates(question.search.location)
-    params: dict[str, Any] = {
-        "version": options.api_version,
-        "source": "default",
-        "mode": route.mode,
-        "model_preference": preference,
-        **_search(question.search),
-        "language": question.search.language or options.language,
-        "timezone": "Etc/UTC",
-        "is_incognito": options.incognito,
-        "frontend_uuid": identity,
-        **_place(handle, new_uuid),
-        "prompt_source": "user",
-        "use_schematized_api": True,
-        "send_back_text_in_streaming_api": False,
-        "supported_block_use_cases": _use_cases(question, model),
-        "is_related_query": False,
-        "is_sponsored": False,
-        "is_nav_suggestions_disabled": False,
-        "client_coordinates": location,
-        "mentions": [],
-    }
+    identity = str(new_uuid())
+    preference = preference_of(question, route_of(model))
+    asked = {"model_preference": preference, "frontend_uuid": identity, "client_coordinates": location}
     return Ask(
         id=identity,
         preference=preference,
         query=query,
-        params=params,
+        params=_params(question, model, options) | asked | _place(handle, new_uuid),
         attachments=handle.attachments if handle else (),
         unsent=told.turns[-1].attachments if handle else told.attachments,
         followup=handle is not None,
@@ -125,6 +96,43 @@ def compose(
         bridge=bridge,
         guarded=bridge is None and question.format is None and (bool(question.functions) or _after_calls(told)),
     )
+
+
+def _check_attachments(told: Transcript) -> None:
+    if len(told.attachments) > MOST_ATTACHMENTS:
+        raise InvalidRequest(
+            f"The conversation has {len(told.attachments)} attachments; Perplexity takes at most {MOST_ATTACHMENTS}.",
+            param=TURNS,
+        )
+
+
+def _check_length(query: str) -> None:
+    if len(query) > QUERY_LIMIT_CHARACTERS:
+        raise ConversationTooLong(
+            f"The conversation has {len(query)} characters as sent; Perplexity takes at most {QUERY_LIMIT_CHARACTERS}.",
+            param=TURNS,
+        )
+
+
+def _params(question: Question, model: Model, options: SessionOptions) -> dict[str, Any]:
+    """All but what names this one request, its model and its place."""
+    return {
+        "version": options.api_version,
+        "source": "default",
+        "mode": route_of(model).mode,
+        **_search(question.search),
+        "language": question.search.language or options.language,
+        "timezone": "Etc/UTC",
+        "is_incognito": options.incognito,
+        "prompt_source": "user",
+        "use_schematized_api": True,
+        "send_back_text_in_streaming_api": False,
+        "supported_block_use_cases": _use_cases(question, model),
+        "is_related_query": False,
+        "is_sponsored": False,
+        "is_nav_suggestions_disabled": False,
+        "mentions": [],
+    }
 
 
 def route_of(model: Model) -> SessionRoute:

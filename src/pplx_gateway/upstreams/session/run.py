@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pplx_gateway.answer import Batch
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError, UpstreamTimeout
+from pplx_gateway.observing.canary import Sight
 from pplx_gateway.sse import Event, EventReader
 from pplx_gateway.upstreams.session.asked import Asked
 from pplx_gateway.upstreams.session.assembler import Assembler
 from pplx_gateway.upstreams.session.cleaning import Cleaner
-from pplx_gateway.upstreams.session.frames import END, Frame, decode
+from pplx_gateway.upstreams.session.frames import END, EndOfStream, Frame, decode
 from pplx_gateway.upstreams.session.functions.guard import CallGuard
 from pplx_gateway.upstreams.session.outlet import TextCleaner
 from pplx_gateway.upstreams.session.request import Ask
@@ -18,12 +19,23 @@ from pplx_gateway.upstreams.session.request import Ask
 class Run:
     """`take` and `finish` turn bytes into batches. Pings count for nothing: only a frame of the answer shows life."""
 
-    def __init__(self, ask: Ask, asked: Asked, clock: Clock, idle_seconds: float, clean: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        asked: Asked,
+        clock: Clock,
+        idle_seconds: float,
+        clean: Callable[[str], str],
+        *,
+        sight: Sight | None = None,
+    ) -> None:
         self.ask = ask
         self.asked = asked
         self.assembler = Assembler(asked, _cleaner(ask), clean)
         self._clock = clock
         self._idle_seconds = idle_seconds
+        self._sight = sight
+        self._looks = sight is not None and sight.deep
         self._reader = EventReader()
         self._failure: GatewayError | None = None
         self._began = self._alive_at = clock.monotonic()
@@ -58,6 +70,11 @@ class Run:
             return None
         return self.assembler.feed(frame) + self.assembler.feed(END)
 
+    def ended(self) -> None:
+        """Well or badly: what could not be used is told to whoever watches the wire."""
+        if self._sight is not None:
+            self._sight.oddities(self.assembler.oddities.counts)
+
     def facts(self) -> dict[str, object]:
         """For the log: nothing of the question or the answer."""
         return {
@@ -78,6 +95,8 @@ class Run:
             for event in events:
                 frame = decode(event, assembler.oddities)
                 if frame is not None:
+                    if self._looks:
+                        self._look(event.data, frame)
                     batch += assembler.feed(frame)
                     if assembler.ended:
                         break
@@ -89,6 +108,10 @@ class Run:
         if batch and self._warnings:
             batch, self._warnings = self._warnings + batch, []
         return batch
+
+    def _look(self, data: bytes, frame: Frame | EndOfStream) -> None:
+        if self._sight is not None and isinstance(frame, Frame):
+            self._sight.see(data, last=bool(frame.final_sse_message))
 
     def _check_life(self, alive: bool) -> None:
         now = self._clock.monotonic()

@@ -7,7 +7,6 @@ file must be the last.
 
 import re
 import secrets
-from urllib.parse import urlsplit
 
 from pplx_gateway.environment import LOOPBACK
 from pplx_gateway.errors import UpstreamError
@@ -16,6 +15,7 @@ from pplx_gateway.upstreams.session.frames import parse
 from pplx_gateway.upstreams.session.options import SessionOptions
 from pplx_gateway.upstreams.session.parcels import Parcel
 from pplx_gateway.upstreams.session.slots import Slot
+from pplx_gateway.upstreams.session.storage_hosts import stands_at
 
 HOSTS = ("amazonaws.com", "api.cloudinary.com")
 POLICY_SECONDS = 300.0  # a slot lives about so long, so a longer upload would be refused anyway
@@ -65,13 +65,7 @@ def allowed(url: str, options: SessionOptions) -> bool:
     """https at a storage host; or the session's own origin, where that is on loopback."""
     if options.host in LOOPBACK and url.startswith(f"{options.origin}/"):
         return True
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    known = any(host == name or host.endswith(f".{name}") for name in HOSTS)
-    return parts.scheme == "https" and port in (None, 443) and parts.username is None and known
+    return stands_at(url, HOSTS)
 
 
 def _form(slot: Slot, parcel: Parcel, boundary: str) -> bytes:

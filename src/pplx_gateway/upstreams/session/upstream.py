@@ -13,6 +13,7 @@ from pplx_gateway.capabilities import Feature, Support
 from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import GatewayError, SessionExpired, UpstreamError, UpstreamTruncated
+from pplx_gateway.observing.canary import Canary
 from pplx_gateway.question import Question
 from pplx_gateway.transport.exchange import Outgoing, Streaming
 from pplx_gateway.upstreams.faults import Faults
@@ -63,6 +64,7 @@ class SessionUpstream:
         *,
         life: Life | None = None,
         prompts: PromptFiles | None = None,
+        canary: Canary | None = None,
         new_uuid: Callable[[], UUID] = uuid4,
     ) -> None:
         self._options = options or SessionOptions()
@@ -72,6 +74,7 @@ class SessionUpstream:
         self._credentials = credentials
         self._threads = threads
         self._prompts = prompts or PromptFiles()
+        self._canary = canary
         self._new_uuid = new_uuid
         self._clean = Faults("Perplexity", "PPLX_COOKIE", credentials.secrets, clock).clean
         self._uploads = Uploads(transport, clock, credentials, self._options, clean=self._clean, new_uuid=new_uuid)
@@ -160,7 +163,8 @@ class SessionUpstream:
             hold=not question.streamed or ask.bridge is not None,
         )
         idle_seconds = self._options.timeouts_for(research=model.research).idle
-        return Run(ask, asked, self._clock, idle_seconds, self._clean)
+        sight = self._canary.sight("session") if self._canary else None
+        return Run(ask, asked, self._clock, idle_seconds, self._clean, sight=sight)
 
     async def _answer(self, run: Run, admission: Admission) -> AsyncGenerator[Batch, None]:
         try:
@@ -174,9 +178,11 @@ class SessionUpstream:
                         async for more in batches:
                             yield more
                 yield (batch or []) + await self._finish(run, admission)
+                run.ended()
                 logger.info("session answered", extra=run.facts())
                 await response.finish(DRAIN_SECONDS)
         except GatewayError as error:
+            run.ended()
             logger.info("session failed", extra={**run.facts(), "code": error.code})
             if isinstance(error, FreeTierLimited | SignInAsked | SessionExpired):
                 await admission.clear(sign="hint")

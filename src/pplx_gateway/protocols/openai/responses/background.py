@@ -16,7 +16,8 @@ from pplx_gateway.errors import (
     UnsupportedOperation,
     UpstreamError,
 )
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.responses.aftermath import cancelled, failed, left_behind, run_lost
 from pplx_gateway.protocols.openai.responses.keeping import Lost
 from pplx_gateway.protocols.openai.responses.performance import Performance

@@ -12,6 +12,7 @@ import msgspec
 from pplx_gateway.capabilities import Feature, Use, by_address
 from pplx_gateway.errors import InvalidRequest, RequestError
 from pplx_gateway.protocols.openai.attachments import Attached
+from pplx_gateway.protocols.openai.called import arguments_text
 from pplx_gateway.protocols.openai.responses import content
 from pplx_gateway.protocols.openai.responses.items import (
     AssistantItem,
@@ -90,7 +91,7 @@ class _Said:
         self._known: dict[object, tuple[Turn, ...]] = {}
         self._calls: dict[str, FunctionCall] = {}
         self._unanswered: dict[str, None] = {}
-        self._results: set[FunctionResult] = set()
+        self._results: dict[str, FunctionResult] = {}
 
     def before(self, fields: Fields) -> None:
         """One item of the responses before, which was brought into normal form then. Raises RequestError that names
@@ -173,7 +174,8 @@ class _Said:
     def call(self, made: FunctionCallItem, at: str) -> Iterator[Turn]:
         if made.call_id in self._calls:
             raise InvalidRequest(f"'{at}.call_id' is the id of another call.", param=f"{at}.call_id")
-        call = FunctionCall(made.call_id, made.name, made.arguments, made.thought_signature)
+        arguments = arguments_text(made.arguments, f"{at}.arguments")
+        call = FunctionCall(made.call_id, made.name, arguments, made.thought_signature)
         self._calls[made.call_id] = call
         self._unanswered[made.call_id] = None
         yield self._of_functions(call, at)
@@ -186,9 +188,13 @@ class _Said:
             )
         self._unanswered.pop(given.call_id, None)
         found = FunctionResult(given.call_id, content.result_text(given.output, at))
-        if found not in self._results:  # else it was sent back once more
-            self._results.add(found)
+        known = self._results.setdefault(given.call_id, found)
+        if known is found:
             yield self._of_functions(found, at)
+        elif known != found:  # else it was sent back once more
+            raise InvalidRequest(
+                f"'{at}.call_id' has a result already, and another one than this.", param=f"{at}.call_id"
+            )
 
     def nothing(self, _: Item, __: str) -> Iterator[Turn]:
         return iter(())

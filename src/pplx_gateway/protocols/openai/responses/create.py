@@ -1,7 +1,7 @@
 """`POST /v1/responses`: whole, streamed, or in the background; and once for each Idempotency-Key."""
 
 import hashlib
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -9,20 +9,22 @@ from starlette.types import Receive, Scope, Send
 
 from pplx_gateway.decode import decode
 from pplx_gateway.errors import GatewayError, InvalidRequest, NotFound
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.call import Border, no_verdict, told_headers
 from pplx_gateway.protocols.openai.responses.asking import prepared
 from pplx_gateway.protocols.openai.responses.background import Background
-from pplx_gateway.protocols.openai.responses.events import Event
+from pplx_gateway.protocols.openai.responses.beginning import beginning
 from pplx_gateway.protocols.openai.responses.following import FollowingCall
 from pplx_gateway.protocols.openai.responses.foreground import Foreground
 from pplx_gateway.protocols.openai.responses.keeping import Keeping, Lost
 from pplx_gateway.protocols.openai.responses.plan import plan_of
 from pplx_gateway.protocols.openai.responses.question import Prepared
-from pplx_gateway.protocols.openai.responses.rendering import SUCCEEDED, Rendering, with_id
+from pplx_gateway.protocols.openai.responses.rendering import SUCCEEDED, Rendering
+from pplx_gateway.protocols.openai.responses.repeated import told_of
 from pplx_gateway.protocols.openai.responses.request import ResponsesRequest
 from pplx_gateway.routing import Route
-from pplx_gateway.store.records import Claim, Hold, NewResponse, StoredResponse
+from pplx_gateway.store.records import Claim, Hold, StoredResponse
 from pplx_gateway.web import headers, replies
 from pplx_gateway.web.event_stream import STREAM_HEADERS
 from pplx_gateway.web.headers import RawHeaders
@@ -88,7 +90,7 @@ class _CreateCall(FollowingCall):
         body = await self._body()
         request = decode(body, ResponsesRequest)
         claim = self._claim(body)
-        if claim and await self._repeat(claim, streamed=bool(request.stream)):
+        if claim and await self._repeat(claim, request):
             return None
         route = self._resolved(request.model)
         found = await prepared(request, body, route, self._gateway, self._caller)
@@ -97,13 +99,14 @@ class _CreateCall(FollowingCall):
             await self._gateway.check(found.question, route, caller=self._caller)
         if claim and not found.store:
             claim = None
-            found = found._replace(warnings=(*found.warnings, _KEY_WITHOUT_STORE))
+            dropped, warnings = (*found.dropped, KEY_HEADER), (*found.warnings, _KEY_WITHOUT_STORE)
+            found = found._replace(dropped=dropped, warnings=warnings)
         plan = plan_of(found, caller=self._caller, requested=route.requested, created_at=self._now())
         self._facts.update(model=plan.requested, stream=found.stream, response=plan.response_id)
         rendering = Rendering(plan, self._gateway)
         shown, hold = rendering.object(), None
         if found.store:
-            hold = await self._hold(found, rendering, claim)
+            hold = await self._hold(found, rendering, claim, request)
             if hold is None:
                 return None
         return _Asked(rendering, shown, route, found.stream, hold, claim is not None)
@@ -116,29 +119,18 @@ class _CreateCall(FollowingCall):
             raise InvalidRequest(f"'{KEY_HEADER}' must be one text of 1 to {LONGEST_KEY} ASCII characters.")
         return Claim(key.decode(), hashlib.sha256(body).digest())
 
-    async def _hold(self, found: Prepared, rendering: Rendering, claim: Claim | None) -> Hold | None:
+    async def _hold(
+        self, found: Prepared, rendering: Rendering, claim: Claim | None, request: ResponsesRequest
+    ) -> Hold | None:
         """The response's place in the store. None if another request was first with the same key; then the caller has
         got its answer."""
-        plan = rendering.plan
-        events: list[Event] = rendering.begin() if found.background else []
-        new = NewResponse(
-            id=plan.response_id,
-            caller=plan.caller,
-            parent=plan.echo.previous_response_id,
-            background=found.background,
-            created_at=plan.created_at,
-            object=rendering.object(),
-            input_items=[with_id(item) for item in found.input_items],
-            events=events,
-            plan=plan.encoded() if found.background else None,
-            claim=claim,
-        )
+        new = beginning(rendering, found.input_items, background=found.background, claim=claim)
         while (hold := await self._gateway.responses.add(new)) is None:
-            if claim and await self._repeat(claim, streamed=found.stream):
+            if claim and await self._repeat(claim, request):
                 return None
         return hold
 
-    async def _repeat(self, claim: Claim, *, streamed: bool) -> bool:
+    async def _repeat(self, claim: Claim, request: ResponsesRequest) -> bool:
         """Answers with the response that an earlier request of the same key has made. False if there is none, or it has
         come to nothing."""
         earlier = (
@@ -149,15 +141,23 @@ class _CreateCall(FollowingCall):
         found, body = earlier
         if body != claim.body:
             raise KeyReused(f"This '{KEY_HEADER}' came with another request before. Take a new one for a new request.")
-        self._facts.update(response=found.id, repeat=True)
-        if streamed:
-            await self._follow(found, -1, [])
-            return True
-        whole = found if found.background else await self._settled(found)
+        whole = found if found.background or request.stream else await self._settled(found)
         if whole is None:
             return False
-        await replies.send_json(self._send, whole.object)
+        self._facts.update(response=found.id, repeat=True)
+        told = told_headers(self._requested(request.model), told_of(whole.object))
+        if request.stream:
+            await self._follow(found, -1, told)
+        else:
+            await replies.send_json(self._send, whole.object, told)
         return True
+
+    def _requested(self, model: str | None) -> str:
+        """The model's name as it was asked for then."""
+        if model is None:
+            with suppress(GatewayError):
+                return self._gateway.resolve(None).requested
+        return model or self._gateway.settings.default_model
 
     async def _settled(self, found: StoredResponse) -> StoredResponse | None:
         """The response once it is whole; None if it never was."""

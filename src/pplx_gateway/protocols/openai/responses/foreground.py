@@ -5,7 +5,8 @@ from contextlib import suppress
 
 from pplx_gateway.answer import Batch
 from pplx_gateway.errors import GatewayError, StoreUnavailable
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.responses.aftermath import ResponseCancelled, error_event
 from pplx_gateway.protocols.openai.responses.events import Event, frame
 from pplx_gateway.protocols.openai.responses.keeping import Keeping, Lost

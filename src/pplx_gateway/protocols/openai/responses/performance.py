@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from pplx_gateway.answer import Batch, Started
 from pplx_gateway.errors import GatewayError
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.interrupting import Interruptible
 from pplx_gateway.protocols.openai.call import defect, no_verdict
 from pplx_gateway.protocols.openai.responses.aftermath import failed, left_behind, run_lost

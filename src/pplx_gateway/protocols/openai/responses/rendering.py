@@ -6,7 +6,8 @@ import msgspec
 
 from pplx_gateway.answer import Batch, Finished
 from pplx_gateway.errors import GatewayError, UpstreamError
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai.call import told
 from pplx_gateway.protocols.openai.reply import Told, answered_by
 from pplx_gateway.protocols.openai.responses.events import DONE, Event, frame

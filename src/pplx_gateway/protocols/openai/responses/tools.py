@@ -12,7 +12,7 @@ import msgspec
 
 from pplx_gateway.capabilities import Feature, Policy, Use
 from pplx_gateway.decode import convert
-from pplx_gateway.errors import InvalidRequest, UnsupportedParameter
+from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.protocols.openai import tools as functions_of
 from pplx_gateway.protocols.openai.common_request import FunctionName
 from pplx_gateway.protocols.openai.responses import web_search
@@ -26,7 +26,6 @@ SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview
 CODE = "code_interpreter"
 _ANY_CONTAINER = {"type": "auto"}
 _WORKS = "What works: function, web_search, and on the api code_interpreter."
-_LONGEST_SHOWN = 60
 
 
 class FunctionDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +110,7 @@ class _Taken:
             case kind if policy == "drop" and isinstance(kind, str):
                 self.dropped.append(at)
             case kind:
-                raise _refused(kind, at, upstream)
+                raise functions_of.no_such_tool(kind, at, upstream, _WORKS)
 
     def _take_interpreter(self, fields: JsonObject, at: str) -> None:
         """The sandbox is the upstream's own, so a container of the caller's choice has no effect."""
@@ -128,15 +127,6 @@ class _Taken:
         found = [Use(at, Feature.FUNCTIONS) for at in list(self.functions)[:1]]
         found += [Use(f"{at}.type", Feature.SANDBOX) for at in self.interpreters]
         return found + [use for at, tool in self.searches.items() for use in web_search.uses(tool, at)]
-
-
-def _refused(kind: object, at: str, upstream: str) -> UnsupportedParameter:
-    shown = kind[:_LONGEST_SHOWN] if isinstance(kind, str) and kind.isprintable() else "no name"
-    return UnsupportedParameter(
-        f"'{at}.type' is '{shown}': the {upstream} upstream has no such tool. {_WORKS} Leave it out, or set "
-        "PPLX_UNSUPPORTED=drop to have such tools dropped and named in the x-pplx-dropped header.",
-        param=f"{at}.type",
-    )
 
 
 def _echo_of_search(tool: WebSearchTool) -> JsonObject:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from pplx_gateway.errors import GatewayError, InvalidRequest, PreviousResponseNotFound, StoreUnavailable
+from pplx_gateway.errors import GatewayError, StoreUnavailable
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.operations import AgentRun, Agents, RunEnd, RunEvent, RunOrder
 from pplx_gateway.protocols.kept.things import Things
@@ -16,8 +16,10 @@ from pplx_gateway.protocols.openai.call import Border, Call, no_verdict, told_he
 from pplx_gateway.protocols.openai.encoding import encode
 from pplx_gateway.protocols.openai.reply import Told
 from pplx_gateway.protocols.openai.responses.background import Background
+from pplx_gateway.protocols.perplexity.agent.bound import Bonds
 from pplx_gateway.protocols.perplexity.agent.frames import error_frame, frames
 from pplx_gateway.protocols.perplexity.agent.reading import Read, read
+from pplx_gateway.protocols.perplexity.agent.routed import routed
 from pplx_gateway.protocols.perplexity.agent.running import KIND, UNBILLED, Bill, bind, finish, response_of
 from pplx_gateway.protocols.perplexity.agent.session_call import SessionCall
 from pplx_gateway.protocols.perplexity.agent.target import Target, target
@@ -30,7 +32,6 @@ from pplx_gateway.web.event_stream import STREAM_HEADERS, EventStream
 from pplx_gateway.web.headers import RawHeaders
 from pplx_gateway.web.leaving import Leaving
 
-PREVIOUS = "previous_response_id"
 _USAGE = "stream_options.include_usage"
 
 
@@ -93,7 +94,9 @@ class _CreateCall(Call):
     async def _asked(self) -> _Asked | None:
         """None if the session answers."""
         found = read(await self._body(), self._gateway.clock.now())
-        wanted = target(found.request, self._gateway, self._models)
+        bonds = Bonds(self._gateway, self._caller, pinning.key_name(self._scope))
+        found, chosen = await routed(found, bonds, self._models)
+        wanted = target(found.request, self._models, chosen)
         if wanted.upstream == "session":
             self._session = SessionCall(self._background, self._gateway, self._scope, self._receive, self._send)
             self._session.reads(found, wanted)
@@ -101,7 +104,7 @@ class _CreateCall(Call):
         request, route = wanted.request, wanted.routes[0]
         background, streamed = bool(request.background), bool(request.stream)
         self._facts.update(model=route.requested, stream=streamed, upstream="api")
-        order = await self._order(found, wanted)
+        order = await self._order(found, wanted, bonds)
         waits = streamed or not background
         return _Asked(
             run=self._agents.start_run(order) if waits else None,
@@ -112,7 +115,7 @@ class _CreateCall(Call):
             headers=told_headers(route.requested, _told(found, wanted)),
         )
 
-    async def _order(self, found: Read, wanted: Target) -> RunOrder:
+    async def _order(self, found: Read, wanted: Target, bonds: Bonds) -> RunOrder:
         request = wanted.request
         waits = bool(request.stream) or not request.background
         # What a run has cost is told only with its usage, so nobody may leave that out.
@@ -121,22 +124,10 @@ class _CreateCall(Call):
             body=encode(sent),
             names=wanted.names[0],
             others=wanted.names[1:],
-            key_name=await self._key_name(request.previous_response_id),
+            key_name=await bonds.key_name(request.previous_response_id),
             background=bool(request.background),
             patient=wanted.patient,
         )
-
-    async def _key_name(self, previous: str | None) -> str | None:
-        """A run goes on from another by the key that made that one. Raises PreviousResponseNotFound."""
-        pinned = pinning.key_name(self._scope)
-        if previous is None:
-            return pinned
-        thing = await self._gateway.ownership.find(KIND, previous, self._caller)
-        if thing is None:
-            raise PreviousResponseNotFound(f"There is no response '{previous[:80]}', or not any more.", param=PREVIOUS)
-        if pinned not in (None, thing.key_name):
-            raise InvalidRequest(f"'{PREVIOUS}' was made with another key than '{pinned}'.", param=pinning.HEADER)
-        return thing.key_name
 
     @property
     def _agents(self) -> Agents:

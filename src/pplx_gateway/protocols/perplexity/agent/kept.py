@@ -18,7 +18,7 @@ from pplx_gateway.protocols.perplexity.agent.answered import answered
 from pplx_gateway.protocols.perplexity.agent.frames import error_frame, frames
 from pplx_gateway.protocols.perplexity.agent.objects import Cancelling, FileList
 from pplx_gateway.protocols.perplexity.agent.running import KIND, finish
-from pplx_gateway.protocols.perplexity.agent.session import NO_EVENTS, PREFIX
+from pplx_gateway.protocols.perplexity.agent.session import NO_EVENTS, of_session
 from pplx_gateway.store.records import StoredResponse
 from pplx_gateway.web.event_stream import STREAM_HEADERS
 from pplx_gateway.web.leaving import Leaving
@@ -67,10 +67,6 @@ async def content(gateway: Gateway, scope: Scope) -> AbstractAsyncContextManager
     path = scope["path_params"]
     run = await Things(gateway, scope["state"]["caller"]).find(KIND, path["id"])
     return gateway.operations.run_files.content_of(run, path["file_id"])
-
-
-def of_session(response_id: str) -> bool:
-    return response_id.startswith(PREFIX)
 
 
 async def _response(asked: Operation) -> StoredResponse:

@@ -25,6 +25,10 @@ NO_EVENTS = "The session upstream keeps no events of a run. Leave 'stream' out, 
 _EVERYTHING = Shown(reasoning=True, searches=True, search_sources=True)
 
 
+def of_session(response_id: str) -> bool:
+    return response_id.startswith(PREFIX)
+
+
 class Asked(NamedTuple):
     """What the answer still needs of the request."""
 

@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from starlette.types import Receive, Scope, Send
 
 from pplx_gateway.errors import GatewayError, NotFound, StoreUnavailable, UnsupportedParameter
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.openai import pinning
 from pplx_gateway.protocols.openai.call import Call, no_verdict, told_headers
 from pplx_gateway.protocols.openai.encoding import encode

@@ -10,7 +10,6 @@ import msgspec
 
 from pplx_gateway.catalogue import LEVELS
 from pplx_gateway.errors import InvalidRequest, ModelNotFound
-from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.perplexity.agent.request import AgentRequest, ToolChoice, WebSearch
 from pplx_gateway.protocols.perplexity.sonar.models import SonarModels
 from pplx_gateway.routing import NO_MODEL, Route
@@ -58,34 +57,34 @@ def _names(route: Route) -> tuple[str, ...]:
     return (route.requested, model.id, *([model.agent.model] if model.agent and model.agent.model else []))
 
 
-def target(request: AgentRequest, gateway: Gateway, models: SonarModels) -> Target:
-    """Raises ModelNotFound, ModelNotAllowed, InvalidRequest, UpstreamAuth."""
+def target(request: AgentRequest, models: SonarModels, chosen: Route | None = None) -> Target:
+    """`chosen`: who answers in the place of the model (routed.py). Raises ModelNotFound, ModelNotAllowed,
+    InvalidRequest, UpstreamAuth."""
     named = request.models or ([request.model] if request.model else [])
-    routes = [models.resolve(name) for name in named]
+    routes = [models.resolve(name) for name in named] if chosen is None else [chosen]
     if request.level:
-        routes.append(_level(request.level, models, on_session="api" not in gateway.order))
+        routes.append(_level(request.level, models))
     if not routes:  # a profile decides
         routes.append(models.resolve(NO_MODEL))
     if len({route.targets[0].upstream for route in routes}) > 1:
         where = "models" if request.models else "effort" if request.effort else "preset"
         raise InvalidRequest(f"'{where}' leads to another upstream than the model. Leave one out.", param=where)
     if any(route.tiers is not None for route in routes):
-        raise InvalidRequest("The router answers questions, and no requests of this kind: name a model.", param="model")
+        raise InvalidRequest("The router chooses alone: name it as 'model', and leave 'models' out.", param="models")
     found = Target(request, tuple(routes))
     return found if found.upstream == "session" else _on_api(found)
 
 
-def _level(name: str, models: SonarModels, *, on_session: bool) -> Route:
+def _level(name: str, models: SonarModels) -> Route:
     """A level that nobody here knows is for the API to judge."""
     level = OLD_LEVELS.get(name, name)
-    if on_session:
+    if models.upstreams == ["session"]:
         known = ON_SESSION.get(level.partition("@")[0])
         if known is None:
             raise ModelNotFound(f"The session upstream has nothing like the level '{name[:80]}'.", param="effort")
-        return models.resolve(known)._replace(requested=name)
-    if level.partition("@")[0] not in LEVELS:
-        return models.resolve(NO_MODEL)._replace(requested=name)
-    return models.resolve(level)._replace(requested=name)
+        return models.resolve(known, asked=level)._replace(requested=name)
+    target = level if level.partition("@")[0] in LEVELS else NO_MODEL
+    return models.resolve(target, asked=level)._replace(requested=name)
 
 
 def _on_api(found: Target) -> Target:

@@ -21,14 +21,18 @@ from pplx_gateway.protocols.openai.question import Prepared
 from pplx_gateway.protocols.openai.responses.background import Background
 from pplx_gateway.protocols.openai.responses.create import KEY_HEADER, LONGEST_KEY, KeyReused
 from pplx_gateway.protocols.openai.responses.rendering import Rendering
+from pplx_gateway.protocols.openai.responses.repeated import told_of
+from pplx_gateway.protocols.openai.settling import Target
+from pplx_gateway.protocols.openai.slips import hints, meant
 from pplx_gateway.protocols.operation import Operation, Reply, json
-from pplx_gateway.protocols.perplexity.sonar import kept
+from pplx_gateway.protocols.perplexity.sonar import fields, kept
 from pplx_gateway.protocols.perplexity.sonar.async_objects import AsyncEnvelope, AsyncList
 from pplx_gateway.protocols.perplexity.sonar.async_plan import PREFIX, plan_of
 from pplx_gateway.protocols.perplexity.sonar.call import shown, today
 from pplx_gateway.protocols.perplexity.sonar.models import SonarModels
 from pplx_gateway.protocols.perplexity.sonar.objects import Shown
 from pplx_gateway.protocols.perplexity.sonar.question import Read, prepare, read
+from pplx_gateway.protocols.perplexity.sonar.request import SonarRequest
 from pplx_gateway.question import TURNS
 from pplx_gateway.routing import Route
 from pplx_gateway.store.records import Claim, Hold, NewResponse, StoredResponse
@@ -82,7 +86,8 @@ class AsyncSonar:
         )
         held = await self._held(new)
         if isinstance(held, StoredResponse):
-            return json(kept.answer(held))
+            asking.repeats()
+            return json(kept.answer(held), told_headers(plan.requested, told_of(held.object)))
         exchange = self._gateway.ask(plan.question, asked.route, caller=asking.caller)
         self._background.start(held, rendering, exchange)
         stored = StoredResponse(held.number, plan.response_id, "queued", True, first)
@@ -113,10 +118,12 @@ class AsyncSonar:
             request = found.request
             route = pinning.keyed(self._models.resolve(request.model), asking.key_name)
             files = await attached(request, self._gateway, asking.caller)
-            prepared = prepare(found, route.requested, chat_target(self._gateway, route), files)
+            target = chat_target(self._gateway, route)
+            prepared = prepare(found, route.requested, target, files)
             question = msgspec.structs.replace(pinning.pinned(prepared.question, asking.key_name), background=True)
             await self._gateway.check(question, route, caller=asking.caller)
-        return _Asked(prepared._replace(question=question), route, shown(request, route), claim)
+        prepared = _with_beside(prepared._replace(question=question), _beside(body, envelope), request, target)
+        return _Asked(prepared, route, shown(request, route), claim)
 
     async def _held(self, new: NewResponse) -> Hold | StoredResponse:
         """The response's place in the store, or the one that an earlier request with the same key has made. Raises
@@ -139,10 +146,24 @@ def _read(body: bytes, envelope: AsyncEnvelope, gateway: Gateway) -> Read:
         found = found._replace(unknown=tuple(name for name in found.unknown if name != "idempotency_key"))
     else:
         found = read(bytes(envelope.request), today(gateway))
-        found = found._replace(unknown=(*found.unknown, *unknown_keys(body, AsyncEnvelope)))
     if found.request.stream:
         raise InvalidRequest("'stream' is for an answer at once. Leave it out, or use /v1/sonar.", param="stream")
     return found
+
+
+def _beside(body: bytes, envelope: AsyncEnvelope) -> tuple[str, ...]:
+    """Keys beside `request` that nobody knows."""
+    return () if isinstance(envelope.request, msgspec.UnsetType) else unknown_keys(body, AsyncEnvelope)
+
+
+def _with_beside(prepared: Prepared, beside: tuple[str, ...], request: SonarRequest, target: Target) -> Prepared:
+    """Most that can be said of such keys is that they belong into the request. Raises InvalidRequest."""
+    for name in beside if target.policy == "reject" else ():
+        if near := meant(name, request, fields.MISNAMED):
+            message = f"There is no field '{name}' beside '{_ENVELOPE}'. Did you mean '{_ENVELOPE}.{near}'?"
+            raise InvalidRequest(message, param=name)
+    told = hints(beside, request, fields.MISNAMED, within=f"{_ENVELOPE}.")
+    return prepared._replace(dropped=(*prepared.dropped, *beside), warnings=(*prepared.warnings, *told))
 
 
 @contextmanager

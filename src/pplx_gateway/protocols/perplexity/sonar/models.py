@@ -12,6 +12,7 @@ import msgspec
 
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.gateway import Gateway
+from pplx_gateway.permits import permitted_order
 from pplx_gateway.routing import Route
 from pplx_gateway.settings import SettingsError
 
@@ -46,22 +47,32 @@ class SonarModels:
         self._gateway = gateway
         self._table = table(gateway.settings.sonar_models)
 
-    def resolve(self, model_id: str | None) -> Route:
-        """Raises InvalidRequest (no model is named: no default applies here), ModelNotFound, ModelNotAllowed,
-        UpstreamAuth."""
+    @property
+    def names(self) -> Iterable[str]:
+        """Those of the table."""
+        return self._table
+
+    @property
+    def upstreams(self) -> list[str]:
+        """Those that can answer now, as far as the caller's key goes."""
+        return [upstream for upstream in permitted_order(UPSTREAMS) if upstream in self._gateway.order]
+
+    def resolve(self, model_id: str | None, *, asked: str | None = None) -> Route:
+        """`asked`: what the caller named, where that is no model. Raises InvalidRequest (no model is named: no default
+        applies here), ModelNotFound, ModelNotAllowed, UpstreamAuth."""
         if model_id is None:
             raise InvalidRequest("Missing required parameter: 'model'.", param="model")
         upstreams, name = self._chosen(model_id)
         for upstream in upstreams:
             target = self._table.get(name, {}).get(upstream, name)
             if self._gateway.catalogue.find(upstream, target):
-                return self._gateway.resolve_as(model_id, f"{upstream}/{target}")
-        return self._gateway.resolve(model_id)
+                return self._gateway.resolve_as(asked or model_id, f"{upstream}/{target}")
+        return self._gateway.resolve(model_id) if asked is None else self._gateway.resolve_as(asked, model_id)
 
     def _chosen(self, model_id: str) -> tuple[list[str], str]:
         """Which upstreams may answer, and the model's name without a prefix of ours."""
         prefix, _, name = model_id.partition("/")
-        ready = [upstream for upstream in UPSTREAMS if upstream in self._gateway.order]
+        ready = self.upstreams
         if name and prefix in UPSTREAMS:
             return [upstream for upstream in ready if upstream == prefix], name
         exact = "api" in ready and self._gateway.catalogue.fixed("api", model_id)

@@ -18,6 +18,7 @@ from pplx_gateway.upstreams.api.keys.form import BadKey, KeyForm, Lookup, check,
 from pplx_gateway.upstreams.api.keys.health import Health
 from pplx_gateway.upstreams.api.keys.key import Key
 from pplx_gateway.upstreams.api.keys.pool import KeyPool
+from pplx_gateway.upstreams.api.keys.sharing import SharedHealth
 
 logger = logging.getLogger("pplx_gateway.keys")
 
@@ -27,7 +28,7 @@ _Stamp = tuple[int, int, int, int] | None
 
 class KeyKeeper:
     """`default` is the key of the environment; it counts where the file names none. `required` = the file must be
-    there."""
+    there. `shared`: what other workers have learnt of the keys."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class KeyKeeper:
         default: Key | None,
         *,
         required: bool = False,
+        shared: SharedHealth | None = None,
     ) -> None:
         self._pool = pool
         self._edits = edits
@@ -45,6 +47,7 @@ class KeyKeeper:
         self._path = path
         self._default = default
         self._required = required
+        self._shared = shared
         self._config = Config()
         self._stamp: _Stamp = None
         self._refreshing = asyncio.Lock()
@@ -83,6 +86,8 @@ class KeyKeeper:
                 news = await self._reread() or news
             if news:
                 self._apply()
+            if self._shared is not None:
+                await self._shared.take_up()
 
     async def add(self, form: KeyForm) -> Key:
         """Raises InvalidRequest that names the field, StoreUnavailable."""

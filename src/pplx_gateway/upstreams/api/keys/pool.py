@@ -4,8 +4,10 @@ Weights decide among the keys that allow the model and do not rest. A sole candi
 choose, and the API says best how it fares.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pplx_gateway.clock import Clock
@@ -39,6 +41,8 @@ class KeyPool:
 
     def __init__(self, clock: Clock, keys: Iterable[Key] = ()) -> None:
         self._clock = clock
+        self.news = asyncio.Event()
+        self._changed: dict[str, None] = {}
         self._keys: dict[str, Key] = {}
         self._health: dict[str, Health] = {}
         self._secrets: OrderedDict[str, None] = OrderedDict()
@@ -58,7 +62,7 @@ class KeyPool:
         old, self._keys = self._keys, {key.name: key for key in keys}
         stays = {name for name, key in self._keys.items() if name in old and key.usable and key.same_secret(old[name])}
         self._health = {
-            name: self._health[name] if name in stays and old[name].enabled else Health(self._clock)
+            name: self._health[name] if name in stays and old[name].enabled else self._fresh(name)
             for name in self._keys
         }
         self._rotations.clear()
@@ -66,10 +70,28 @@ class KeyPool:
 
     def forget(self, name: str) -> None:
         """Tries the key anew, whatever it did before."""
-        self._health[name] = Health(self._clock)
+        self._health[name] = self._fresh(name)
+        self.note(name)
 
     def health(self, name: str) -> Health:
         return self._health[name]
+
+    def one(self, name: str) -> Key | None:
+        return self._keys.get(name)
+
+    def next_news(self) -> str:
+        """A key of whose health there is `news`, once."""
+        name = next(iter(self._changed))
+        del self._changed[name]
+        if not self._changed:
+            self.news.clear()
+        return name
+
+    def note(self, name: str) -> None:
+        """There is news of a key, for other workers; of a sole one nobody needs to know."""
+        if len(self._keys) > 1:
+            self._changed[name] = None
+            self.news.set()
 
     def secrets(self) -> list[str]:
         """What must never be shown. Also of keys that are gone: an answer under way may yet speak of them."""
@@ -104,6 +126,9 @@ class KeyPool:
         if key is None or key.secret is None:
             raise UpstreamAuth(f"The key '{name}' that this was made with is not set up any more.")
         return key
+
+    def _fresh(self, name: str) -> Health:
+        return Health(self._clock, partial(self.note, name))
 
     def _remember_secrets(self) -> None:
         for value in [key.reveal() for key in self._keys.values() if key.secret is not None]:

@@ -1,11 +1,11 @@
 """Runs of the agent as they are told, for callers who speak the API's own dialect (docs/wire-agent.md 2)."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import Protocol, Self
 
-from pplx_gateway.errors import GatewayError, NotFound
+from pplx_gateway.errors import GatewayError, InvalidRequest, NotFound, UpstreamTruncated
 from pplx_gateway.operations import Native, Owned, RunEnd, RunEvent, RunOrder
 from pplx_gateway.upstreams.api.assembly import is_run_id
 from pplx_gateway.upstreams.api.operations.calls import Calls, owned_path, query
@@ -17,7 +17,7 @@ from pplx_gateway.upstreams.api.pickups import (
     Look,
     RunGone,
 )
-from pplx_gateway.upstreams.api.raw_events import RawReader
+from pplx_gateway.upstreams.api.raw_events import RawReader, is_over
 from pplx_gateway.upstreams.api.run import Run
 from pplx_gateway.upstreams.api.runner import Runner
 
@@ -37,7 +37,8 @@ class ApiAgents:
         return ApiAgentRun(self._calls, self._runner, partial(self._start, order))
 
     def follow_run(self, run: Owned, after: int | None = None, *, to_the_end: bool = False) -> "ApiAgentRun":
-        return ApiAgentRun(self._calls, self._runner, partial(self._follow, run, after, to_the_end))
+        ending = None if after is None else partial(self._ending, run, after)
+        return ApiAgentRun(self._calls, self._runner, partial(self._follow, run, after, to_the_end), ending)
 
     async def queue_run(self, order: RunOrder) -> Native:
         taken = await self._calls.paid(PATH, order.body, order.names, order.key_name, others=order.others)
@@ -49,6 +50,21 @@ class ApiAgents:
 
     async def cancel_run(self, run: Owned) -> Native:
         return (await self._calls.send("POST", owned_path(PATH, run, "/cancel"), run.key_name)).native()
+
+    async def _ending(self, run: Owned, after: int) -> RunEnd | None:
+        """How a run ended that has nothing to tell behind its event `after`; None where it has not ended. Raises
+        InvalidRequest where it has no such event."""
+        before = ApiAgentRun(self._calls, self._runner, partial(self._follow, run, after - 1 if after else None, False))
+        found: set[int | None] = set()
+        with suppress(InvalidRequest, UpstreamTruncated):
+            async with before:
+                async for events in before:
+                    found |= {event.number for event in events}
+        if after in found:
+            return before.end
+        if before.end is None and not is_over((await self.run(run)).body):
+            return None
+        raise InvalidRequest(f"The run, which is over, has no event {after}, or not any more.", param="starting_after")
 
     async def _start(self, order: RunOrder, told: "ApiAgentRun", transfer: AsyncExitStack) -> Run[Events]:
         taken = await self._calls.take(order, transfer)
@@ -85,12 +101,20 @@ class _Begin(Protocol):
 
 
 class ApiAgentRun:
-    """AgentRun (operations.py)."""
+    """AgentRun (operations.py). `ending` tells how a run ended of which there was nothing to read."""
 
-    def __init__(self, calls: Calls, runner: Runner, begin: _Begin) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        runner: Runner,
+        begin: _Begin,
+        ending: Callable[[], Awaitable[RunEnd | None]] | None = None,
+    ) -> None:
         self._calls = calls
         self._reader: RawReader | None = None
         self._key_name = ""
+        self._ending = ending
+        self._end: RunEnd | None = None
         self._events = self._told(runner, begin)
 
     @property
@@ -100,7 +124,7 @@ class ApiAgentRun:
 
     @property
     def end(self) -> RunEnd | None:
-        return self._reader.end if self._reader else None
+        return self._end or (self._reader.end if self._reader else None)
 
     async def __aenter__(self) -> Self:
         return self
@@ -119,13 +143,24 @@ class ApiAgentRun:
     async def _told(self, runner: Runner, begin: _Begin) -> AsyncGenerator[Events, None]:
         batches = runner.batches(partial(begin, self))
         del begin
+        silent = True
         try:
             async for batch in batches:
+                if silent and self._ending is not None and self.end is not None and self.end.skipped:
+                    self._end = await self._ending()
+                    return
+                silent = False
                 if self.end is not None and not self.end.response:
                     await self._complete()
                 yield batch
         except RunGone as error:
             raise NotFound("There is no such run, or not any more.") from error
+        except UpstreamTruncated:
+            if not silent or self._ending is None:
+                raise
+            self._end = await self._ending()
+            if self._end is None:
+                raise
         finally:
             await batches.aclose()
 

@@ -224,11 +224,17 @@ def of_things() -> Iterator[None]:
     try:
         yield
     except ModelNotFound as error:
-        raise NotFound(error.message) from error
+        raise _otherwise(NotFound(error.message), error) from error
     except UpstreamError as error:
         if error.upstream_status == 409:
-            raise Conflict(error.message) from error
+            raise _otherwise(Conflict(error.message), error) from error
         raise
+
+
+def _otherwise(told: GatewayError, error: GatewayError) -> GatewayError:
+    """What the upstream said, under another name."""
+    told.upstream_status, told.upstream_request_id = error.upstream_status, error.upstream_request_id
+    return told
 
 
 def segment(text: str) -> str:
