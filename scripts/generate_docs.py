@@ -18,6 +18,7 @@ from pplx_gateway.commands.exits import exits_markdown
 from pplx_gateway.commands.parser import commands_markdown
 from pplx_gateway.environment import env_example, settings_table_markdown
 from pplx_gateway.errors import GatewayError, InternalError
+from pplx_gateway.observing.metrics import metrics_markdown
 from pplx_gateway.protocols.anthropic.fields import MESSAGES_FIELDS, lenient
 from pplx_gateway.protocols.anthropic.names import built_in as anthropic_rows
 from pplx_gateway.protocols.openai.chat_fields import CHAT_FIELDS
@@ -146,6 +147,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "anthropicfields": anthropic_fields,
     "anthropicmodels": anthropic_models,
     "errors": errors,
+    "metrics": metrics_markdown,
     "exits": exits_markdown,
     "commands": commands_markdown,
 }

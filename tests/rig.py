@@ -10,13 +10,15 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 import msgspec
 from starlette.types import ASGIApp
 
 from pplx_gateway.clock import Clock
+from pplx_gateway.emulator.app import create_app as emulate
+from pplx_gateway.emulator.record import Recorder
 from pplx_gateway.emulator.server import EmulatorServer
 from pplx_gateway.logs import JsonFormatter
 from pplx_gateway.opening import open_gateway
@@ -102,15 +104,23 @@ class Stream(msgspec.Struct):
         return "".join(delta.get(key) or "" for delta in self.deltas)
 
 
+class Emulator(NamedTuple):
+    """`recorder` holds what came to `url`."""
+
+    url: str
+    recorder: Recorder
+
+
 class Rig:
     """`factor` speeds up the clock of gateway and emulator alike."""
 
-    def __init__(self, emulator: EmulatorServer, url: str, log: io.StringIO) -> None:
+    def __init__(self, emulator: Emulator, url: str, log: io.StringIO) -> None:
         self.url = url
+        self.emulator = emulator
         self.emulator_url = emulator.url
         self.log = log
         self.prompts: list[str] = []
-        self._client = httpx2.AsyncClient(timeout=60, trust_env=False)
+        self._client = httpx2.AsyncClient(timeout=60, trust_env=False, verify=False)
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -206,8 +216,8 @@ class Rig:
 
     async def check(self) -> None:
         """No undocumented field reached the Agent API; nothing secret reached the log."""
-        for request in await self.requests(f"{AGENT}*"):
-            refusal = request["refusal"] or ""
+        for request in self.emulator.recorder.find(f"{AGENT}*"):
+            refusal = request.refusal or ""
             assert "unknown field" not in refusal, refusal
         log = self.log.getvalue()
         for secret in (*SECRETS, *self.prompts):
@@ -295,12 +305,13 @@ async def running(
     *,
     order: Sequence[str] = ("session", "api"),
     factor: float = 1.0,
+    clock: Clock | None = None,
     around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
     **settings: Any,
 ) -> AsyncGenerator[Rig, None]:
     """Gateway and emulator with credentials for the upstreams in `order`; the rest of the settings as given. `around`
     may put something between the gateway and its callers."""
-    clock = Clock(factor)
+    clock = clock or Clock(factor)
     log = io.StringIO()
     handler = logging.StreamHandler(log)
     handler.setFormatter(JsonFormatter())
@@ -308,7 +319,8 @@ async def running(
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     try:
-        async with EmulatorServer(clock, pace_seconds=0.0) as emulator:
+        played = emulate(clock, pace_seconds=0.0)
+        async with EmulatorServer(played) as emulator:
             chosen: dict[str, Any] = {
                 "api_key": Secret(KEY),
                 "upstreams": tuple(order),
@@ -318,13 +330,13 @@ async def running(
                 "notices": False,  # texts are compared to the letter
                 "session_url": emulator.url,
                 "api_url": emulator.url,
-                "clock_factor": factor,
+                "clock_factor": clock.factor,
                 "data_dir": folder,
                 **settings,
             }
             gateway = await open_gateway(Settings(**chosen), clock)
             async with serve(around(create_app(gateway))) as url:
-                rig = Rig(emulator, url, log)
+                rig = Rig(Emulator(emulator.url, played.stage.recorder), url, log)
                 yield rig
                 await rig.close()
             await gateway.close()

@@ -55,12 +55,13 @@ _SHUT_DOWN: Message = {"type": "lifespan.shutdown.complete"}
 
 def _from_environment() -> Settings:
     loaded = environment.load()
-    logs.set_up(loaded.settings.log_level, secrets_of(loaded.settings))
+    logs.set_up(loaded.settings.log_level, secrets_of(loaded.settings), loaded.settings.log_format)
     collector.settle()
     for note in loaded.notes:
         logger.info(note)
-    if parent_process() is None and (warning := environment.exposed()):  # else the parent has told it
-        logger.warning(warning)
+    if parent_process() is None:  # else the parent has told it
+        for warning in environment.warnings(loaded.settings):
+            logger.warning(warning)
     return loaded.settings
 
 

@@ -3,16 +3,24 @@
 import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import NamedTuple
 
 from pplx_gateway.caller_keys import CallerKey
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import Forbidden, InsufficientQuota, RateLimited
 from pplx_gateway.ledger import Ledger
 from pplx_gateway.money import dollars
-from pplx_gateway.store.caller_keys import CallerKeyRows
+from pplx_gateway.store.caller_keys import CallerKeyRows, Counted
 
 MINUTE_SECONDS = 60
 DAY_SECONDS = 86_400
+
+
+class Admission(NamedTuple):
+    """What was counted of one request."""
+
+    caller: str
+    counted: tuple[Counted, ...]
 
 
 class CallerLimits:
@@ -24,11 +32,26 @@ class CallerLimits:
         self._ledger = ledger
         self._clock = clock
 
-    async def admit(self, key: CallerKey) -> None:
+    async def admit(self, key: CallerKey) -> Admission:
         """Counts one request. Raises InsufficientQuota, RateLimited, StoreUnavailable."""
         await self._check_budgets(key)
-        await self._count(key, MINUTE_SECONDS, key.limits.requests_per_minute, "minute")
-        await self._count(key, DAY_SECONDS, key.limits.requests_per_day, "day")
+        limits, counted = key.limits, list[Counted]()
+        try:
+            for seconds, most, period in (
+                (MINUTE_SECONDS, limits.requests_per_minute, "minute"),
+                (DAY_SECONDS, limits.requests_per_day, "day"),
+            ):
+                if most is not None:
+                    counted.append(await self._count(key, seconds, most, period))
+        except RateLimited:
+            await self.forget(Admission(key.id, tuple(counted)))
+            raise
+        return Admission(key.id, tuple(counted))
+
+    async def forget(self, admission: Admission) -> None:
+        """For a request that asked nothing: it does not count. Raises StoreUnavailable."""
+        if admission.counted:
+            await self._rows.count_out(admission.caller, admission.counted)
 
     async def _check_budgets(self, key: CallerKey) -> None:
         limits = key.limits
@@ -41,9 +64,7 @@ class CallerLimits:
         first = midnight.replace(day=1)
         _check(month, limits.cost_per_month, "month", (first + timedelta(days=32)).replace(day=1))
 
-    async def _count(self, key: CallerKey, seconds: int, most: int | None, period: str) -> None:
-        if most is None:
-            return
+    async def _count(self, key: CallerKey, seconds: int, most: int, period: str) -> Counted:
         now = self._clock.now()
         counted = await self._rows.count(key.id, seconds, most, now)
         if not counted.fits:
@@ -51,6 +72,7 @@ class CallerLimits:
             raise RateLimited(
                 f"This key may ask {most} times a {period}. It may ask again in {wait} seconds.", retry_after=wait
             )
+        return counted
 
 
 def check_origin(key: CallerKey, origin: str | None) -> None:

@@ -6,6 +6,7 @@ The built-in list is `data/models.json`. Ids that are patterns (`provider/model`
 import difflib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -142,6 +143,7 @@ _PROVIDER_MODEL = re.compile(r"(?!(?:session|api)/)[a-z0-9][a-z0-9-]{0,63}/[A-Za
 _PINNED_LEVEL = re.compile(r"(?:{})@[0-9A-Za-z.-]{{1,32}}".format("|".join(LEVELS)))
 
 
+@lru_cache(maxsize=256)
 def _by_pattern(model_id: str) -> Model | None:
     if _PINNED_LEVEL.fullmatch(model_id):
         route = AgentRoute(effort=model_id)

@@ -17,9 +17,13 @@ from pplx_gateway.unknown import unknown_paths
 T = TypeVar("T")
 
 MAX_DEPTH = 100
+_LONGEST_NAME = 80  # of a caller's own, in a message
 _BOM = b"\xef\xbb\xbf"
 _PATH = re.compile(r"^(?P<reason>.*?) - at `(?:key` in `)?\$(?P<path>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<field>.*)`$", re.DOTALL)
+_SURROGATE_PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -35,7 +39,7 @@ def decode(body: bytes, type_: type[T]) -> T:
     except msgspec.ValidationError as error:
         raise misfit(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidJson(f"The body is not valid JSON: {_reason(error)}") from None
+        raise InvalidJson(f"The body is not valid JSON: {_reason(error, text)}") from None
     except RecursionError:
         raise _too_deep(_deep_key(text)) from None
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
@@ -66,6 +70,10 @@ def misfit(error: msgspec.ValidationError, at: str = "") -> InvalidRequest:
     if missing:
         path = f"{path}.{missing['field']}".lstrip(".")
         return InvalidRequest(f"Missing required parameter: '{path}'.", param=path)
+    unknown = _UNKNOWN.match(reason)
+    if unknown:
+        path = f"{path}.{unknown['field'][:_LONGEST_NAME]}".lstrip(".")
+        return InvalidRequest(f"Unknown parameter: '{path}'.", param=path)
     if not path:
         return InvalidRequest(f"The body is wrong: {reason}.")
     return InvalidRequest(f"Invalid value for '{path}': {reason}.", param=path)
@@ -89,10 +97,15 @@ def _utf8(body: bytes) -> bytes:
     return text
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
+def _reason(error: Exception, text: bytes) -> str:
+    if isinstance(error, UnicodeDecodeError) or _holds_half_a_pair(text):
         return "it holds an escaped surrogate without its partner."
     return f"{error}."
+
+
+def _holds_half_a_pair(text: bytes) -> bool:
+    """msgspec calls a high surrogate at a string's end truncated input."""
+    return bool(_SURROGATE.search(_SURROGATE_PAIR.sub(b"", text.replace(rb"\\", b""))))
 
 
 def _refuse_deep(value: object) -> None:
@@ -121,6 +134,7 @@ def _children(value: object) -> list[tuple[str, object]]:
 
 
 def _too_deep(key: str) -> InvalidJson:
+    key = key[:_LONGEST_NAME]
     where = f"'{key}'" if key else "The body"
     return InvalidJson(f"{where} is nested deeper than {MAX_DEPTH} levels.", param=key or None)
 

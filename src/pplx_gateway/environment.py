@@ -84,6 +84,30 @@ def exposed(dotenv: Path = Path(".env")) -> str | None:
     return f"{dotenv.resolve()} holds secrets ({', '.join(secrets)}), and others may read it: chmod 600 {dotenv}"
 
 
+def folder_exposed(folder: Path) -> str | None:
+    """What to tell the owner if others may look into the data folder; None if all is well, or there is none yet."""
+    if os.name == "nt" or not folder.is_dir() or not (mode := folder.stat().st_mode & 0o777) & _OTHERS:
+        return None
+    return f"The data folder {folder} is open to others (mode {mode:04o}); it should be 0700: chmod 700 {folder}"
+
+
+def key_in_addresses(settings: Settings) -> str | None:
+    """What to tell the owner whose key also works in addresses; None if there is none."""
+    if settings.api_key is None:
+        return None
+    return (
+        "PPLX_PROXY_API_KEY also opens /KEY/mcp and /KEY/sse. Addresses end up in logs and histories: send it as a "
+        "bearer token where the client can, or put a key made for addresses there (pplx-gateway keys add NAME --use "
+        "mcp-path)."
+    )
+
+
+def warnings(settings: Settings) -> list[str]:
+    """What lies more open than it should, one line each; said once at start."""
+    found = (exposed(), folder_exposed(settings.folder), key_in_addresses(settings))
+    return [told for told in found if told]
+
+
 def check(settings: Settings) -> None:
     """The rules of single settings and between them. Raises SettingsError."""
     _check_numbers(settings)
@@ -104,10 +128,24 @@ def check(settings: Settings) -> None:
             "FLARESOLVERR_URL must be an https:// address, or an http:// one on loopback or in a private network: the "
             "session cookie goes there."
         )
+    _check_traces(settings.otlp_endpoint)
     if urlsplit(settings.ntfy_url).scheme not in ("https", "http"):
         raise SettingsError("NTFY_URL must start with https:// or http://.")
     if not settings.upstreams:
         raise SettingsError("PPLX_UPSTREAMS names no upstream. Use session, api, or both.")
+
+
+def _check_traces(url: str) -> None:
+    """Raises SettingsError."""
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("https", "http") and parts.hostname
+    except ValueError:
+        whole = False
+    if url and not whole:
+        raise SettingsError("PPLX_OTLP_ENDPOINT must be an https:// or http:// address, such as http://127.0.0.1:4318.")
+    if url and "@" in parts.netloc:
+        raise SettingsError("PPLX_OTLP_ENDPOINT must not hold a password: set OTEL_EXPORTER_OTLP_HEADERS.")
 
 
 def _private(url: str) -> bool:

@@ -46,7 +46,8 @@ class GatewayError(Exception):
     """`message` is safe to show: one line, no HTML, no secrets, no prompt text.
 
     `retry`: True = a repeat may help, False = clients must not repeat (`x-should-retry: false`), None = nothing said.
-    `retry_after`: seconds, or None. `upstream_status` is what the upstream answered, where it was that which failed.
+    `retry_after`: seconds, or None. `upstream_status` is what the upstream answered, where it was that which failed;
+    `upstream_request_id` the id by which it knows of it, if it told one.
     """
 
     status: ClassVar[int] = 500
@@ -61,6 +62,7 @@ class GatewayError(Exception):
         self.param = param
         self.retry_after = retry_after
         self.upstream_status: int | None = None
+        self.upstream_request_id: str | None = None
 
 
 class RequestError(GatewayError):

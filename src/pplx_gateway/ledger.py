@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import StoreUnavailable
+from pplx_gateway.observing.watching import Nobody, Watch
 from pplx_gateway.prices import prices
 from pplx_gateway.receipts import Note, Receipt
 from pplx_gateway.store.ledger import (
@@ -44,6 +45,7 @@ class Ledger:
     def __init__(self, rows: LedgerRows | None, clock: Clock, *, days: int = 90) -> None:
         self.prices = prices()
         self.clock = clock
+        self.watch: Watch = Nobody()
         self._rows = rows
         self._days = days
         self._waiting: list[Entry] = []
@@ -53,6 +55,11 @@ class Ledger:
         self._open = 0
         self._lost = 0
         self._failing = False
+
+    @property
+    def open(self) -> int:
+        """Requests under way."""
+        return self._open
 
     # a request's tab
 
@@ -108,6 +115,7 @@ class Ledger:
         self._open -= 1
         if not self._open:
             self._none_open.set()
+        self.watch.ended(entry)
         if self._rows is None:
             return
         if len(self._waiting) >= MOST_WAITING:

@@ -16,7 +16,8 @@ from pplx_gateway.capabilities import Use, settle, used_features
 from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import InvalidRequest
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.question import Effort, Message, Question, Search, TextPart
 from pplx_gateway.settings import Settings
 from pplx_gateway.web.app import create_app

@@ -149,12 +149,12 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One request, in nobody's dialect.
 
     `turns` is never empty where a question is asked; one that is kept beside its run (operations.py) goes without, and
-    comes back from JSON as it was. `sandbox`: the upstream may run code of its own. `remembered`: a handle
-    may be kept, for the next turn to go on with; under `response_id` it goes when that response goes. `thinking` asks for visible reasoning; `effort` is how much. `model`
-    is what the caller wrote; which target serves it is routing's affair. `streamed` = the caller reads while it comes;
-    else only the whole answer counts, and an upstream may wait for its final text. `background` = the upstream runs it
-    so that it outlives the connection, where it can: whoever stops reading detaches and cancels nothing. `key_name`
-    pins one of the owner's keys, where the upstream has several.
+    comes back from JSON as it was. `sandbox`: the upstream may run code of its own. `remembered`: a handle may be kept,
+    for the next turn to go on with; under `response_id` it goes when that response goes. `thinking` asks for visible
+    reasoning; `effort` is how much. `model` is what the caller wrote; which target serves it is routing's affair.
+    `streamed` = the caller reads while it comes; else only the whole answer counts, and an upstream may wait for its
+    final text. `background` = the upstream runs it so that it outlives the connection, where it can: whoever stops
+    reading detaches and cancels nothing. `key_name` pins one of the owner's keys, where the upstream has several.
     """
 
     model: str

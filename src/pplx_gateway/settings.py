@@ -252,6 +252,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], Env("LOG_LEVEL", "How much is logged on stderr.")
     ] = "INFO"
+    log_format: Annotated[
+        Literal["json", "text"],
+        Env("LOG_FORMAT", "A JSON object on each line, for programs; or plain lines, for people."),
+    ] = "json"
+    otlp_endpoint: Annotated[
+        str,
+        Env("PPLX_OTLP_ENDPOINT", "Where traces are sent over OTLP/HTTP; see metrics.md. Unset: there are no traces."),
+    ] = ""
     clock_factor: Annotated[
         float, Env("PPLX_CLOCK_FACTOR", "Speeds up waiting, for tests; only with upstreams on loopback.")
     ] = 1.0

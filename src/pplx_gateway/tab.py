@@ -11,6 +11,7 @@ from pplx_gateway.clock import Clock
 from pplx_gateway.complexity import Rating
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.money import trillionths
+from pplx_gateway.observing.watching import Watch
 from pplx_gateway.prices import Prices
 from pplx_gateway.receipts import Receipt
 from pplx_gateway.store.ledger import CostSource, Entry
@@ -28,6 +29,7 @@ class Sink(Protocol):
 
     prices: Prices
     clock: Clock
+    watch: Watch
 
     def begun(self) -> None: ...
 
@@ -38,12 +40,13 @@ class Tab:
     """`headers` are told with the answer. The row is written once the request is over (`end`) and nothing works for it
     any more (`claim`, `settle`): a response in the background outlives the request that began it."""
 
-    __slots__ = ("_alone", "_began", "_claims", "_ended", "_paid", "_sink", "_written", "entry", "headers")
+    __slots__ = ("_alone", "_began", "_claims", "_ended", "_paid", "_sink", "_written", "entry", "headers", "refusal")
 
     def __init__(self, sink: Sink, entry: Entry, *, alone: bool = False) -> None:
         """`alone`: there is no request that it could wait for."""
         self.entry = entry
         self.headers: list[tuple[bytes, bytes]] = []
+        self.refusal: GatewayError | None = None
         self._sink = sink
         self._began = sink.clock.monotonic()
         self._claims = 0
@@ -64,6 +67,8 @@ class Tab:
         return self.headers
 
     def refused(self, error: GatewayError) -> None:
+        """The caller is told `error` instead of an answer."""
+        self.refusal = error
         self.entry.error = self.entry.error or error.code
 
     def end(self, status: int, error: str | None) -> None:
@@ -105,6 +110,10 @@ class Tab:
     def asking(self, model: Model) -> None:
         """A target is tried. What another one told before it failed does not count."""
         self.entry.upstream, self.entry.served, self.entry.key_name = model.upstream, model.id, None
+
+    def failed_over(self, source: Model, target: Model, code: str) -> None:
+        """`source` failed with that code before it had said anything, and `target` is tried."""
+        self._sink.watch.failed_over(source.upstream, target.upstream, code)
 
     def routed(self, rating: Rating) -> None:
         """Tells the caller why the router chose as it did."""

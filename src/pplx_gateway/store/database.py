@@ -21,6 +21,9 @@ Arguments = Sequence[object]
 Statement = tuple[str, Arguments]
 
 BUSY_TIMEOUT_SECONDS = 5.0
+LOCKED_TIMEOUT_SECONDS = 0.2
+"""Whoever has held the store for longer than BUSY_TIMEOUT_SECONDS is none of ours: until it is free again nobody waits
+longer than this, or a queue of writers would hold up every answer that notes something."""
 LOG_BYTES = 4 << 20  # a long log of changes is cut back to this
 
 
@@ -31,6 +34,7 @@ class Database:
         self._path = path
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._connection: sqlite3.Connection | None = None
+        self._locked = False
 
     @classmethod
     async def open(cls, path: Path) -> "Database":
@@ -97,7 +101,7 @@ class Database:
 
     def _write(self, statements: Sequence[Statement]) -> list[int]:
         connection = self._open
-        connection.execute("begin immediate")
+        self._begin(connection)
         try:
             changed = [connection.execute(sql, arguments).rowcount for sql, arguments in statements]
         except sqlite3.Error:
@@ -105,6 +109,17 @@ class Database:
             raise
         connection.execute("commit")
         return changed
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        locked = True
+        try:
+            connection.execute("begin immediate")
+            locked = False
+        finally:
+            if locked != self._locked:
+                self._locked = locked
+                seconds = LOCKED_TIMEOUT_SECONDS if locked else BUSY_TIMEOUT_SECONDS
+                connection.execute(f"pragma busy_timeout = {seconds * 1000:.0f}")
 
     def _migrate(self) -> None:
         """Runs the numbered files that this database has not seen. `user_version` is the last one's number."""

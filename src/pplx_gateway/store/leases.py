@@ -3,6 +3,9 @@
 from pplx_gateway.clock import Clock
 from pplx_gateway.store.database import Database
 
+FUTURE_SECONDS = 60.0
+"""A lease that ends later than a new one by more than this was taken before the machine's clock was put back."""
+
 
 class Leases:
     """`holder` names this worker; it must be unique among them."""
@@ -16,7 +19,7 @@ class Leases:
         """True if the lease is ours for the next `seconds` (gateway seconds); call again in time to keep it."""
         now = self._clock.now()
         until = now + self._clock.real(seconds)
-        await self._database.write((_TAKE, (name, self._holder, until, now)))
+        await self._database.write((_TAKE, (name, self._holder, until, now, until + FUTURE_SECONDS)))
         rows = await self._database.fetch("select holder from leases where name = ?", (name,))
         return bool(rows) and rows[0][0] == self._holder
 
@@ -28,5 +31,5 @@ class Leases:
 _TAKE = """
 insert into leases (name, holder, until) values (?, ?, ?)
 on conflict (name) do update set holder = excluded.holder, until = excluded.until
-where leases.holder = excluded.holder or leases.until <= ?
+where leases.holder = excluded.holder or leases.until <= ? or leases.until > ?
 """

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.store.database import Database, Row, Statement
+from pplx_gateway.store.leases import FUTURE_SECONDS
 from pplx_gateway.store.records import Ending, Hold, StoredEvent, TakenRun, new_token
 
 
@@ -64,9 +65,10 @@ class HeldRuns:
 
     async def take_abandoned(self) -> TakenRun | None:
         """One whose worker was not heard of for too long."""
-        if not await self._database.fetch(_ABANDONED, (self._clock.now(),)):
+        now, until = self._clock.now(), self.until()
+        if not await self._database.fetch(_ABANDONED, (now, until + FUTURE_SECONDS)):
             return None  # nearly always, so nothing is locked for it
-        rows = await self._database.fetch(_TAKE_ABANDONED, (new_token(), self.until(), self._clock.now()))
+        rows = await self._database.fetch(_TAKE_ABANDONED, (new_token(), until, now, until + FUTURE_SECONDS))
         return _taken(rows)
 
     def until(self) -> float:
@@ -99,9 +101,12 @@ _TAKE = """
 update response_runs set holder = ?, until = ?, ending = 1 where response = ? and not ending
 returning response, holder, upstream, run_id, plan
 """
-_ABANDONED = "select 1 from response_runs where until <= ? limit 1"
+_ABANDONED = "select 1 from response_runs where until <= ? or until > ? limit 1"
 _TAKE_ABANDONED = """
 update response_runs set holder = ?, until = ?, ending = 0
-where response = (select response from response_runs where until <= ? order by until limit 1)
+where response = coalesce(
+  (select response from response_runs where until <= ? order by until limit 1),
+  (select response from response_runs where until > ? limit 1)
+)
 returning response, holder, upstream, run_id, plan
 """

@@ -88,7 +88,8 @@ class StreamTransfer(Transfer):
             self._paused = True
             return CURL_WRITEFUNC_PAUSE
         self._last_byte = self._clock.monotonic()
+        if not self._chunks:
+            self._wake()
         self._chunks.append(data)
         self.size += len(data)
-        self._wake()
         return len(data)

@@ -56,7 +56,9 @@ class Streaming(Protocol):
     normally only where the HTTP message was whole."""
 
     status: int
-    headers: Headers
+
+    @property
+    def headers(self) -> Headers: ...
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
 

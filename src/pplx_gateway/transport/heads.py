@@ -13,14 +13,21 @@ class HeadReader:
     """Feed lines until `complete`; then `status` and `headers` hold the final response's. Later lines (trailers) are
     ignored."""
 
-    __slots__ = ("_lines", "_status", "complete", "headers", "status")
+    __slots__ = ("_headers", "_lines", "_status", "complete", "status")
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
         self._status = 0
         self.complete = False
         self.status = 0
-        self.headers = Headers(())
+        self._headers: Headers | None = None
+
+    @property
+    def headers(self) -> Headers:
+        """Read when they are first asked for: most responses are known by their status."""
+        if self._headers is None:
+            self._headers = Headers(tuple(_pairs(self._lines)) if self.complete else ())
+        return self._headers
 
     def feed(self, line: bytes) -> bool:
         """True once: for the line that completes the final head."""
@@ -39,8 +46,6 @@ class HeadReader:
         if self._status < 200:
             return False
         self.status = self._status
-        self.headers = Headers(tuple(_pairs(self._lines)))
-        self._lines.clear()
         self.complete = True
         return True
 

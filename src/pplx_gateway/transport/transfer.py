@@ -94,6 +94,13 @@ class Transfer:
         if not self.ended:
             self._end(InternalError("The answer was left before its end."))
 
+    def at_end(self) -> bool:
+        """As `ended`, and without the turn of the loop that curl's news takes to get here. Only once the head is there:
+        before it, a request may yet begin anew."""
+        if not self.ended and self.head.complete and self._future.done():
+            self._on_done(self._future)
+        return self.ended
+
     def fail(self, error: GatewayError | None) -> None:
         """Aborts it and lets the consumer have `error` (after the bytes that came before)."""
         if not self.ended:

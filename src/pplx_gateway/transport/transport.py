@@ -155,7 +155,6 @@ class Stream:
     that came since the last; it ends normally only where the message was whole."""
 
     status: int
-    headers: Headers
     _transfer: StreamTransfer
 
     def __init__(self, transport: Transport, outgoing: Outgoing) -> None:
@@ -172,13 +171,16 @@ class Stream:
         del self._outgoing  # its body may be large, and is on its way
         self._transfer = transfer
         self.status = transfer.head.status
-        self.headers = transfer.head.headers
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._transport._finish(self._transfer)
+
+    @property
+    def headers(self) -> Headers:
+        return self._transfer.head.headers
 
     def __aiter__(self) -> Self:
         return self
@@ -201,7 +203,7 @@ class Stream:
     async def finish(self, seconds: float) -> None:
         """Waits for the end of a message that has told all, `seconds` at most, so that its connection can serve again.
         Raises nothing."""
-        if self._transfer.ended:
+        if self._transfer.at_end():
             return
         with suppress(TimeoutError, GatewayError):
             async with self._transport.deadline(seconds):

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pplx_gateway import logs
 from pplx_gateway.clock import Clock
+from pplx_gateway.observing.watching import Watch
 from pplx_gateway.protocols.mcp.path_keys import redacted
 from pplx_gateway.tab import Tab
 
@@ -22,9 +23,10 @@ class Access:
     """Sets `scope["state"]`: `request_id`, `caller` ("open" until authentication knows better) and `facts`, which later
     layers add to for the log line. A client's own id is never used."""
 
-    def __init__(self, app: ASGIApp, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, clock: Clock, watch: Watch) -> None:
         self._app = app
         self._clock = clock
+        self._watch = watch
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,7 +55,9 @@ class Access:
             await self._app(scope, receive, tagged)
         finally:
             if (tab := state.get("tab")) is not None:
-                tab.end(status, _error(state["facts"], status))
+                tab.end(status, error_of(state["facts"], status))
+            else:
+                self._watch.unlisted(scope["path"], status)
             if logger.isEnabledFor(logging.INFO):
                 self._log(scope, path, status, self._clock.monotonic() - start)
 
@@ -73,7 +77,7 @@ class Access:
         )
 
 
-def _error(facts: dict[str, object], status: int) -> str | None:
+def error_of(facts: dict[str, object], status: int) -> str | None:
     """The code of what went wrong, as far as the layers below have told."""
     if facts.get("left") or status == CALLER_LEFT:
         return _LEFT

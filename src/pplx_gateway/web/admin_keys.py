@@ -37,8 +37,8 @@ def routes(gateway: Gateway) -> list[BaseRoute]:
 
 
 class KeyHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """As this worker has seen it. `rest_seconds`: until it is tried again; times are seconds since the epoch; `message`
-    is what the API said last against it."""
+    """As this worker has seen it; rests are those of all workers. `rest_seconds`: until it is tried again; times are
+    seconds since the epoch; `message` is what the API said last against it."""
 
     state: State
     rest_seconds: float

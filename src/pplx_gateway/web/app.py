@@ -41,6 +41,8 @@ from pplx_gateway.web import (
     admin_requests,
     admin_settings,
     admin_usage,
+    admin_wire,
+    metrics,
     pages,
 )
 from pplx_gateway.web.access import Access
@@ -55,6 +57,7 @@ from pplx_gateway.web.paths import Paths
 from pplx_gateway.web.permission import Permission
 from pplx_gateway.web.replies import error_response
 from pplx_gateway.web.tabs import Tabs
+from pplx_gateway.web.traced import Traced
 
 
 def create_app(gateway: Gateway) -> ASGIApp:
@@ -92,7 +95,11 @@ def create_app(gateway: Gateway) -> ASGIApp:
     app = Origins(app, settings)
     app = Hosts(app, settings)
     app = Dialects(app)
-    return Access(app, gateway.clock)
+    app = Access(app, gateway.clock, gateway.ledger.watch)
+    observer = gateway.observer
+    if observer is None or observer.tracer is None:
+        return app
+    return Traced(app, observer.tracer, observer.requests.label)
 
 
 class Dispatch:
@@ -128,11 +135,14 @@ def _cold_routes(gateway: Gateway, background: Background, anthropic: AnthropicR
         *admin_quota.routes(gateway),
         *admin_settings.routes(gateway),
         *admin_report.routes(gateway),
+        *admin_wire.routes(gateway),
+        *metrics.routes(gateway),
         Route("/openapi.json", openapi),
         Route("/docs", pages.docs, include_in_schema=False),
         Route("/chat", pages.chat, include_in_schema=False),
         Route("/admin", pages.admin, include_in_schema=False),
         Route("/static/{name}", pages.static, include_in_schema=False),
+        Route("/static/{release}/{name}", pages.lasting, include_in_schema=False),
         Route("/", pages.root, include_in_schema=False),
     ]
 

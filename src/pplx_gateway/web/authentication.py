@@ -20,6 +20,8 @@ from pplx_gateway.web.replies import send_error
 PUBLIC_PATHS = frozenset({"/", "/admin", "/chat", "/docs", "/health", "/openapi.json", "/favicon.ico"})
 PUBLIC_PREFIXES = ("/static/",)
 ADMIN_PREFIX = "/admin/"
+OWNER_PATHS = frozenset({"/metrics"})
+"""Those of the owner's that stand elsewhere, where other programs look for them."""
 
 OWNER = "owner"
 """The owner's identity, whatever the key is now or was before: what the owner keeps here outlives a change of keys."""
@@ -78,16 +80,16 @@ class Authentication:
         if self._digest is None and not is_one(_given(scope)):
             return None
         try:
-            return self._known(_presented(scope))
-        except AuthenticationFailed as failure:
+            return self._known(_presented(scope), in_path="mcp_root" in scope["state"])
+        except (AuthenticationFailed, Forbidden) as failure:
             return failure
 
-    def _known(self, presented: bytes) -> CallerKey | None:
-        """None: it is the owner's. Raises AuthenticationFailed."""
+    def _known(self, presented: bytes, *, in_path: bool) -> CallerKey | None:
+        """None: it is the owner's. Raises AuthenticationFailed, Forbidden. `in_path`: it stood in MCP's address."""
         if self._digest is not None and hmac.compare_digest(hashlib.sha256(presented).digest(), self._digest):
             return None
         if self._keys is not None and is_one(presented):
-            return self._keys.let_in(presented)
+            return self._keys.let_in(presented, "mcp-path" if in_path else "header")
         raise AuthenticationFailed("The API key is wrong. It must be the gateway's own (PPLX_PROXY_API_KEY).")
 
 
@@ -96,7 +98,7 @@ def is_public(path: str) -> bool:
 
 
 def is_admin(path: str) -> bool:
-    return path.startswith(ADMIN_PREFIX)
+    return path.startswith(ADMIN_PREFIX) or path in OWNER_PATHS
 
 
 def _given(scope: Scope) -> bytes:

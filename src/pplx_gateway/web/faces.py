@@ -1,5 +1,6 @@
 """What a path is about, for the ledger: whose dialect, and which operation. No id stands in either."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 MIRROR = "/perplexity"
@@ -30,6 +31,8 @@ _OPERATIONS = (
 )
 WITHOUT_MODEL = {"search": "search", "batches": "batches", "skills": "skills", "browser/sessions": "browser"}
 """Those of the api alone that name no model, or several within a file; and what they go by in a key's `models`."""
+COUNTED_WITHIN = frozenset({"mcp", "sse"})
+"""Of their POSTs only some ask anything; which ones, their protocol knows (protocols/mcp/face.py)."""
 OTHER = "other"
 
 
@@ -38,6 +41,7 @@ class Face(NamedTuple):
     operation: str
 
 
+@lru_cache(maxsize=256)
 def face_of(path: str) -> Face:
     """`path` as paths.py leaves it."""
     mirrored = path == MIRROR or path.startswith(f"{MIRROR}/")

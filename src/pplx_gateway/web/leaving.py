@@ -1,9 +1,10 @@
 """Callers who leave. No server tells a handler by itself: somebody must listen while the work goes on."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Self
 
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from pplx_gateway.interrupting import Interruptible
 
@@ -12,25 +13,53 @@ class CallerLeft(Exception):
     """The connection is gone; nobody reads an answer any more."""
 
 
+class Line:
+    """A caller's connection, as far as a server of our own tells of its end (connection.py). `on_loss` is called then;
+    one request at a time listens."""
+
+    __slots__ = ("lost", "on_loss")
+
+    def __init__(self) -> None:
+        self.lost = False
+        self.on_loss: Callable[[], None] | None = None
+
+    def lose(self) -> None:
+        self.lost = True
+        if self.on_loss is not None:
+            self.on_loss()
+
+
+LINE = "pplx_gateway.line"
+"""Where the scope of a request holds its Line."""
+
+
 class Leaving(Interruptible):
     """While the block runs, a caller who goes away cancels it, and it ends with CallerLeft.
 
     The request's body must have been read to its end. `settle` stops the listening early: a server reports the end of
-    the response as a disconnect too.
+    the response as a disconnect too. On a Line no task need listen, which is most of what this costs.
     """
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, scope: Scope | None = None) -> None:
         super().__init__()
         self._receive = receive
+        self._line: Line | None = scope.get(LINE) if scope else None
         self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        self._watch = asyncio.create_task(self._listen())
+        if self._line is None:
+            self._watch = asyncio.create_task(self._listen())
+        elif self._line.lost:
+            self._leave()
+        else:
+            self._line.on_loss = self._leave
         return self
 
     def settle(self) -> None:
         super().settle()
+        if self._line is not None:
+            self._line.on_loss = None
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None  # it holds this object in turn: nobody but the garbage collector would free the two
@@ -38,4 +67,7 @@ class Leaving(Interruptible):
     async def _listen(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             continue
+        self._leave()
+
+    def _leave(self) -> None:
         self.interrupt(CallerLeft())

@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _SLASHES = re.compile(r"/{2,}")
-_VERSIONS = re.compile(r"^(?:/v1)+(?=/v1(?:/|$))")
+_VERSIONS = re.compile(r"^(/perplexity|)(?:/v1)+(?=/v1(?:/|$))")
 
 # OpenAI's paths under /v1, by their first segment. `/chat/completions` without it is Perplexity's.
 _SEGMENTS = "models|embeddings|responses|files|decisions|completions|messages"
@@ -24,7 +24,7 @@ def normal(path: str) -> str:
     path = _SLASHES.sub("/", path)
     if len(path) > 1:
         path = path.rstrip("/") or "/"
-    path = _VERSIONS.sub("", path)
+    path = _VERSIONS.sub(r"\1", path)
     if pasted := _PASTED.match(path):
         version = pasted["version"] if pasted["whole"] is None else None
         path = (version or "") + path[pasted.end() :]

@@ -1,0 +1,27 @@
+"""What holds for every test."""
+
+from collections.abc import Iterator
+
+import pytest
+import trustme
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing here asks beyond loopback, so the system's authorities are not loaded once more for each client and each
+    gateway: that was most of what it costs to start one."""
+    path = tmp_path_factory.mktemp("authority") / "ca.pem"
+    path.write_bytes(trustme.CA().cert_pem.bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        patch.delenv("SSL_CERT_DIR", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """The programs that tests start may keep their bytecode, else each compiles the gateway anew: two thirds of what
+    such a start costs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield
