@@ -50,6 +50,20 @@ def test_a_missing_field_is_named_with_its_path() -> None:
     assert caught.value.param == "messages[0].content"
 
 
+def test_a_field_that_is_not_known_is_named_where_none_may_be_unknown() -> None:
+    class Strict(msgspec.Struct, forbid_unknown_fields=True):
+        a: int = 0
+
+    class Outer(msgspec.Struct):
+        inner: Strict
+
+    for name in ("b", "`", "a\nb"):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(msgspec.json.encode({"inner": {name: 1}}), Outer)
+        assert caught.value.param == f"inner.{name}"
+        assert caught.value.message.isprintable()
+
+
 @pytest.mark.parametrize("depth", [MAX_DEPTH, 200, 2000, 50_000])
 def test_a_deep_schema_is_refused_by_the_name_of_its_field(depth: int) -> None:
     with pytest.raises(InvalidJson) as caught:
@@ -69,8 +83,12 @@ def test_many_shallow_brackets_are_fine() -> None:
 
 
 def test_a_lone_surrogate_is_refused_and_a_zero_character_passes() -> None:
-    with pytest.raises(InvalidJson):
-        decode(b'{"model":"\\ud800","messages":[]}', Request)
+    for text in (rb"\ud800", rb"x\udc00y", rb"\\\udBFF", rb"\ud83d\ud83d\udeb2"):
+        with pytest.raises(InvalidJson, match="surrogate without its partner"):
+            decode(b'{"model":"' + text + b'","messages":[]}', Request)
+    for whole in (rb"\ud83d\udeb2", rb"\\ud800"):
+        with pytest.raises(InvalidJson, match="truncated"):
+            decode(b'{"model":"' + whole + b'","messages":[', Request)
     assert decode(b'{"model":"a\\u0000b","messages":[]}', Request).model == "a\0b"
 
 

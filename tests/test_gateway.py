@@ -18,7 +18,8 @@ from pplx_gateway.errors import (
     StoreUnavailable,
     UpstreamError,
 )
-from pplx_gateway.gateway import Exchange, Gateway
+from pplx_gateway.exchange import Exchange
+from pplx_gateway.gateway import Gateway
 from pplx_gateway.question import Message, Question, Sampling, Search, TextPart
 from pplx_gateway.settings import Settings
 

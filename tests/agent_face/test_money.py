@@ -63,7 +63,7 @@ async def test_whoever_leaves_a_run_in_the_background_pays_for_it(caller: Caller
 
 
 async def test_what_a_stopped_gateway_left_is_billed_by_the_next(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [{"bytes": json.dumps({"id": "resp_t1", "status": "queued", "output": []})}])
         await upstream.script(RUN, [*agent_steps()[:5], LONG])
         await upstream.script(RUN, agent_steps(), repeat="forever")

@@ -1,6 +1,8 @@
 """Names of Anthropic's lead to models of ours, and lists of models have its shape for those who speak it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from anthropic import AsyncAnthropic, NotFoundError
 from anthropic.types import ModelInfo
 from pydantic import TypeAdapter
 
+from pplx_gateway.caller_keys import CallerKey, Limits, current_key
 from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.anthropic.names import AnthropicModels, built_in
@@ -86,6 +89,23 @@ def test_a_model_above_the_plan_is_refused_and_never_swapped() -> None:
     with pytest.raises(ModelNotAllowed, match=r"max account.*PPLX_ANTHROPIC_MODELS"):
         targets("claude-opus-4-1", account_type="pro", allow_spending=False)
     assert targets("claude-opus-4-1", account_type="pro", allow_spending=True) == ["api/anthropic/claude-opus-5-5"]
+
+
+@pytest.mark.parametrize("limits", [Limits(models=("sonar",)), Limits(upstreams=("api",))])
+def test_what_the_callers_key_refuses_is_not_blamed_on_the_owners_table(limits: Limits) -> None:
+    with keyed(limits), pytest.raises(ModelNotAllowed, match="This key may") as refused:
+        targets("claude-opus-4-1", allow_spending=False)
+    assert "PPLX_ANTHROPIC_MODELS" not in refused.value.message
+
+
+@contextmanager
+def keyed(limits: Limits) -> Iterator[None]:
+    """The request at work has a key with `limits`."""
+    token = current_key.set(CallerKey(id="ck_1", name="one", hint="wxyz", created_at=0.0, limits=limits))
+    try:
+        yield
+    finally:
+        current_key.reset(token)
 
 
 def test_a_name_that_nobody_knows_is_not_guessed() -> None:

@@ -67,8 +67,7 @@ async def answered(rig: Rig, body: Mapping[str, object], *, streamed: bool = Fal
 
 async def asked(rig: Rig) -> list[dict[str, Any]]:
     """The JSON of every question that reached an upstream, in order."""
-    found = [request for path in PATHS.values() for request in await rig.requests(path)]
-    return [request["json"] for request in sorted(found, key=lambda request: int(request["id"]))]
+    return [request["json"] for request in await rig.requests() if request["path"] in PATHS.values()]
 
 
 async def let_answer(rig: Rig, upstream: str, *deltas: str, times: int = 1, model: str = "pplx_pro") -> None:

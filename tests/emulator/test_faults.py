@@ -118,6 +118,21 @@ def test_bad_arguments_come_in_three_kinds(caller: Caller) -> None:
     assert unknown["name"] == "no_such_function"
 
 
+def test_faults_are_honoured_where_a_function_would_be_called(caller: Caller) -> None:
+    called = {"tools": [WEATHER], "tool_choice": "required"}
+    events = caller.stream("fault:midstream_error How is Lyon?", **called)
+    assert [event["type"] for event in events[-2:]] == ["response.output_item.done", "response.failed"]
+    assert caller.answer("fault:midstream_error How is Lyon?", **called)["status"] == "failed"
+    body = {"model": "perplexity/sonar", "input": "fault:midstream_drop How is Lyon?", "stream": True, **called}
+    with caller.raw("POST", "/v1/agent", body) as connection:
+        dropped = read_all(connection)
+    broken = caller.ask("fault:upstream_bad_json How is Lyon?", stream=True, **called).body
+    for answer in (dropped, broken):
+        assert b'"get_weather"' in answer
+        assert b"response.completed" not in answer
+    assert caller.answer("fault:empty How is Lyon?", **called)["output"] == []
+
+
 def test_an_unknown_fault_is_answered_with_the_list(caller: Caller) -> None:
     answer = text_of(caller.answer(f"fault:earthquake {GHENT}"))
     assert all(f"fault:{name}" in answer for name in FAULTS)

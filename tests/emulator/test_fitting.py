@@ -1,5 +1,6 @@
 """Values that fit a schema."""
 
+import json
 from typing import Any
 
 import jsonschema_rs
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pplx_gateway.emulator.fitting import fit, spoil
+from pplx_gateway.emulator.fitting import MOST_VALUES, Unfit, fit, spoil
 
 QUESTION = 'Find 12 hotels in Lyon and "Old Town" before 2030'
 
@@ -120,3 +121,43 @@ def test_what_is_spoiled_does_not_fit(schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize("pattern", ["^(([a-z])+.)+[A-Z]([a-z])+$", r"^(a|a)*\1b$", "(unclosed"])
 def test_a_pattern_that_would_be_tried_for_ever_is_given_up(pattern: str) -> None:
     assert isinstance(fit({"type": "string", "pattern": pattern}, f'Call it with "{"a" * 60}!"'), str)
+
+
+def _tree(*, required: bool, **ends: object) -> dict[str, Any]:
+    """A node has three like itself, or one of `ends` in the place of each."""
+    below = {"anyOf": [{"$ref": "#"}, *ends.values()]} if ends else {"$ref": "#"}
+    names = ["left", "middle", "right"]
+    tree: dict[str, Any] = {"type": "object", "properties": dict.fromkeys(names, below)}
+    return {**tree, "required": names} if required else tree
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        _tree(required=False),
+        _tree(required=True, null={"type": "null"}),
+        _tree(required=True, leaf={"type": "string"}),
+        _tree(required=True, leaf={"type": "object", "properties": {"name": {"type": "string"}}}),
+        {"type": "object", "properties": {name: {"type": "array", "items": {"$ref": "#"}} for name in "abc"}},
+    ],
+)
+def test_a_schema_that_branches_into_itself_has_a_small_value(schema: dict[str, Any]) -> None:
+    value = fit(schema, QUESTION)
+    assert jsonschema_rs.is_valid(schema, value)
+    assert len(json.dumps(value)) < 40 * MOST_VALUES
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (_tree(required=True), "levels"),
+        ({"type": "string", "minLength": 10**15}, "characters"),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 10**15}, "a list of"),
+        ({"type": "array", "items": {"type": "string", "minLength": 90_000}, "minItems": 2}, "characters"),
+        ({"type": "array", "minItems": 1000, "items": {"type": "array", "minItems": 1000}}, "values"),
+        ({"type": "number", "minimum": 1, "multipleOf": 5e-324}, "step"),
+    ],
+)
+def test_a_schema_that_no_small_value_fits_is_refused(schema: dict[str, Any], words: str) -> None:
+    with pytest.raises(Unfit, match=words):
+        fit(schema, QUESTION)

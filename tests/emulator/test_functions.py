@@ -162,3 +162,10 @@ def test_a_reserved_name_in_the_question_finds_the_renamed_function(caller: Call
     tool = {**WEATHER, "name": "client_web_search"}
     (made,) = calls_of(caller.answer("Use web_search for Lyon", tools=[tool]))
     assert made["name"] == "client_web_search"
+
+
+def test_a_schema_that_wants_too_much_is_refused_in_words(caller: Caller) -> None:
+    endless = {"type": "object", "properties": {"city": {"type": "string", "minLength": 10**15}}, "required": ["city"]}
+    reply = caller.ask("Use get_weather for Lyon", tools=[{**WEATHER, "parameters": endless}])
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request")
+    assert "characters" in reply.error["message"]

@@ -29,7 +29,7 @@ async def client(clock: SkippingClock) -> AsyncIterator[httpx2.AsyncClient]:
     """The emulator on a real port."""
     async with (
         EmulatorServer(clock) as server,
-        httpx2.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as http,
+        httpx2.AsyncClient(base_url=server.url, timeout=30, trust_env=False, verify=False) as http,
     ):
         yield http
 

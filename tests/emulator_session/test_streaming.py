@@ -90,7 +90,10 @@ async def test_a_stopped_stream_ends_with_what_is_said_of_the_stop() -> None:
 
 async def test_a_slow_answer_takes_several_seconds_and_says_the_same() -> None:
     clock = RestlessClock()
-    async with EmulatorServer(clock) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with (
+        EmulatorServer(clock) as server,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False) as http,
+    ):
         page = Page(http)
         text = (await page.read(QUESTION)).text
         quick = sum(clock.waited)
@@ -101,7 +104,10 @@ async def test_a_slow_answer_takes_several_seconds_and_says_the_same() -> None:
 
 async def test_research_takes_long_pauses_of_the_clock() -> None:
     clock = RestlessClock()
-    async with EmulatorServer(clock) as server, httpx2.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with (
+        EmulatorServer(clock) as server,
+        httpx2.AsyncClient(base_url=server.url, trust_env=False, verify=False) as http,
+    ):
         await Page(http).frames(QUESTION, model_preference="pplx_alpha")
         assert sum(clock.waited) > 60
         await Page(http).frames(f"ask back and go on {QUESTION}", model_preference="pplx_alpha")
@@ -110,9 +116,9 @@ async def test_research_takes_long_pauses_of_the_clock() -> None:
 
 async def test_two_emulators_share_nothing() -> None:
     async with EmulatorServer(Clock()) as one, EmulatorServer(Clock()) as other:
-        async with httpx2.AsyncClient(base_url=one.url, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=one.url, trust_env=False, verify=False) as http:
             first = await Page(http).read(QUESTION)
-        async with httpx2.AsyncClient(base_url=other.url, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=other.url, trust_env=False, verify=False) as http:
             (frame,) = await Page(http).frames("And then?", last_backend_uuid=first.merged["backend_uuid"])
             assert frame["status"] == "FAILED"
             assert (await Page(http).left())["remaining_pro"] == 200

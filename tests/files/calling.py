@@ -19,7 +19,7 @@ class Caller:
 
     def __init__(self, url: str, key: str | None = KEY, headers: Mapping[str, str] | None = None) -> None:
         sent = {**bearer(key), **(headers or {})}
-        self.client = httpx2.AsyncClient(base_url=url, headers=sent, timeout=60, trust_env=False)
+        self.client = httpx2.AsyncClient(base_url=url, headers=sent, timeout=60, trust_env=False, verify=False)
 
     async def __aenter__(self) -> "Caller":
         return self

@@ -414,7 +414,10 @@ async def test_nothing_of_the_session_reaches_storage(tmp_path: Path) -> None:
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_uploads_run_side_by_side_and_end_when_the_caller_leaves(tmp_path: Path, streamed: bool) -> None:
     parts = [image(PNG + bytes([number])) for number in range(8)]
-    async with running(tmp_path, order=SESSION) as rig, httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+    async with (
+        running(tmp_path, order=SESSION) as rig,
+        httpx2.AsyncClient(timeout=60, trust_env=False, verify=False) as client,
+    ):
         await rig.script(STORAGE, *[{"delay": 600, "steps": [{"end": True}]}] * 8)
         body = chat(user("Look", *parts), stream=streamed)
         address = f"{rig.url}/v1/chat/completions"

@@ -184,7 +184,10 @@ async def test_twenty_mebibytes_pass_and_one_byte_more_does_not(tmp_path: Path) 
 
 async def test_a_body_without_length_is_stopped_at_the_limit(tmp_path: Path) -> None:
     head = b'--X\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
-    async with calling(tmp_path, max_file_bytes=1000) as (rig, _), httpx2.AsyncClient(trust_env=False) as client:
+    async with (
+        calling(tmp_path, max_file_bytes=1000) as (rig, _),
+        httpx2.AsyncClient(trust_env=False, verify=False) as client,
+    ):
 
         async def send(size: int) -> httpx2.Response:
             async def body() -> AsyncGenerator[bytes, None]:
@@ -305,7 +308,7 @@ async def half_an_upload(url: str, *, leave: bool) -> asyncio.StreamWriter:
 
 
 async def test_a_path_that_takes_no_such_method_says_what_it_takes(tmp_path: Path) -> None:
-    async with calling(tmp_path) as (rig, _), httpx2.AsyncClient(trust_env=False) as client:
+    async with calling(tmp_path) as (rig, _), httpx2.AsyncClient(trust_env=False, verify=False) as client:
         reply = await client.put(rig.url + FILES, headers={"authorization": f"Bearer {KEY}"})
     assert reply.status_code == 405
     assert {"GET", "POST"} <= set(reply.headers["allow"].split(", "))

@@ -90,14 +90,14 @@ async def test_a_new_question_right_after_a_result_is_the_question(session: Rig)
 async def test_each_call_stands_with_its_own_result_and_what_was_said_between(session: Rig) -> None:
     two = called("call_a")
     two["tool_calls"] += called("call_b", "get_tides", '{"port":"Ostend"}')["tool_calls"]
-    more = {**called("call_c", "get_tides", "no json"), "content": "One more."}
+    more = {**called("call_c", "get_tides", '["text"]'), "content": "One more."}
     body = offer(user(QUESTION), two, result("high", "call_b"), result("warm", "call_a"), more, result("?", "call_c"))
     sent = await envelope(session, body)
     assert sent["history"] == [
         told("get_tides", {"port": "Ostend"}, "high", **{"for": "query"}),
         told("get_weather", {"city": "Lyon"}, "warm", **{"for": "query"}),
         {"role": "assistant", "content": "One more."},
-        told("get_tides", "no json", "?", **{"for": "query"}),
+        told("get_tides", ["text"], "?", **{"for": "query"}),
     ]
 
 

@@ -131,3 +131,16 @@ async def test_only_the_allowed_tools_are_offered(session: Rig) -> None:
     allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [named("get_tides")]}}
     said = await ask(session, offer(user("get_weather for 'Lyon', or the tides?"), tool_choice=allowed))
     assert [call["function"]["name"] for call in said.tool_calls] == ["get_tides"]
+
+
+@BOTH
+async def test_what_the_emulator_cannot_fill_is_an_error_in_words_at_once(tmp_path: Path, upstream: str) -> None:
+    huge = {"type": "object", "properties": {"city": {"type": "string", "minLength": 10**15}}, "required": ["city"]}
+    below = {"anyOf": [{"$ref": "#"}, {"type": "null"}]}
+    three: Json = {"type": "object", "properties": {"a": below, "b": below, "c": below}}
+    async with running(tmp_path, order=(upstream,)) as rig:
+        said = await ask(rig, offer(model="sonar", tools=tools(huge), tool_choice="required"))
+        assert said.status >= 400
+        assert "characters" in str(said.error), said.error
+        filled = await ask(rig, offer(model="sonar", tools=tools(three), tool_choice="required"))
+        assert filled.status == 200

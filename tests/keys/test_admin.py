@@ -115,7 +115,7 @@ async def test_a_key_that_was_mended_is_tried_at_once(tmp_path: Path) -> None:
         ({"name": "b/c", "value": "pplx-SECRET"}, "name"),
         ({"name": "b", "value": "pplx-SECRET", "weight": -1}, "weight"),
         ({"name": "b", "value": "pplx-SECRET", "models": []}, "models"),
-        ({"name": "b", "value": "pplx-SECRET", "heft": 1}, None),
+        ({"name": "b", "value": "pplx-SECRET", "heft": 1}, "heft"),
     ],
 )
 async def test_a_wrong_key_is_not_added(tmp_path: Path, body: dict[str, Any], param: str | None) -> None:

@@ -5,7 +5,7 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
 
@@ -50,10 +50,6 @@ async def health_shows(rig: Rig, **wanted: object) -> None:
     await eventually(look)
 
 
-class _Place(NamedTuple):
-    url: str
-
-
 @contextlib.asynccontextmanager
 async def beside(rig: Rig, folder: Path, words: str = "pro", **settings: Any) -> AsyncGenerator[Rig, None]:
     """Another worker on the same data and the same upstream."""
@@ -68,7 +64,7 @@ async def beside(rig: Rig, folder: Path, words: str = "pro", **settings: Any) ->
     }
     gateway = await open_gateway(Settings(**chosen), clock)
     async with serve(create_app(gateway)) as url:
-        other = Rig(_Place(rig.emulator_url), url, rig.log)  # type: ignore[arg-type]
+        other = Rig(rig.emulator, url, rig.log)
         yield other
         await other.close()
     await gateway.close()

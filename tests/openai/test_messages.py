@@ -106,6 +106,29 @@ def test_a_result_without_its_call_is_refused() -> None:
     assert refused(USER, {"role": "function", "name": "f", "content": "x"}) == "messages[1].name"
 
 
+def test_a_call_has_one_result_until_its_id_is_used_anew() -> None:
+    call = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    result = {"role": "tool", "tool_call_id": "call_7", "content": "21"}
+    assert refused(USER, call, result, result) == "messages[3].tool_call_id"
+    assert refused(USER, call, result, {**result, "content": "22"}) == "messages[3].tool_call_id"
+    assert turns(USER, call, result, call, result)[-1] == FunctionResult("call_7", "21")
+
+
+@pytest.mark.parametrize("text", ["notjson", "{", '{"a":1} and', "{'a': 1}", "NaN", "[" * 100_000])
+def test_arguments_that_are_no_json_are_refused(text: str) -> None:
+    made = {**CALL, "function": {"name": "f", "arguments": text}}
+    call = {"role": "assistant", "content": None, "tool_calls": [CALL, made]}
+    assert refused(USER, call) == "messages[1].tool_calls[1].function.arguments"
+    old = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": text}}
+    assert refused(USER, old) == "messages[1].function_call.arguments"
+
+
+def test_no_arguments_at_all_are_an_empty_object() -> None:
+    made = {**CALL, "function": {"name": "f", "arguments": ""}}
+    result = {"role": "tool", "tool_call_id": "call_7", "content": "21"}
+    assert turns(USER, {"role": "assistant", "tool_calls": [made]}, result)[1] == FunctionCall("call_7", "f", "{}")
+
+
 def test_a_call_without_its_result_is_refused() -> None:
     assert refused(USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}) == "messages"
 

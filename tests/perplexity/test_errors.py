@@ -156,3 +156,47 @@ async def test_the_upstreams_ids_and_limits_are_carried_over(caller: Caller) -> 
     assert reply.headers["x-pplx-upstream-request-id"]
     assert int(reply.headers["x-ratelimit-limit"]) > 0
     assert sent["headers"]["authorization"] == f"Bearer {API_KEY}"
+
+
+CHAT: dict[str, Any] = {"model": "api/sonar", "messages": [{"role": "user", "content": "tides"}]}
+FAILING: dict[str, tuple[str, dict[str, Any]]] = {
+    "/v1/chat/completions": ("/v1/agent", CHAT),
+    "/v1/responses": ("/v1/agent", {"model": "api/sonar", "input": "tides"}),
+    "/v1/messages": ("/v1/agent", {**CHAT, "max_tokens": 9}),
+    "/perplexity/chat/completions": ("/v1/agent", CHAT),
+    "/v1/agent": ("/v1/agent", {"model": "perplexity/sonar", "input": "tides"}),
+    "/v1/embeddings": ("/v1/embeddings", {"model": "pplx-embed-v1-4b", "input": "tides"}),
+    SEARCH: ("/search", ASK),
+}
+
+
+async def test_the_upstreams_id_of_a_request_that_it_refused_is_told_in_every_dialect(caller: Caller) -> None:
+    for path, (upstream, body) in FAILING.items():
+        for status in (400, 402, 500):
+            await caller.rig.script(upstream, _error(status, **{"x-request-id": f"id-of-{status}"}))
+            failed = await caller.post(path, body)
+            assert failed.status_code >= 400
+            assert failed.headers["x-pplx-upstream-request-id"] == f"id-of-{status}", path
+            assert failed.headers["x-request-id"].startswith("req_")
+    await caller.rig.script("/search", _error(400, **{"x-request-id": "a\u00e9" + "b" * 200}))
+    strange = await caller.post(SEARCH, ASK)
+    assert len(strange.headers["x-pplx-upstream-request-id"]) <= 140
+    ours = await caller.post(SEARCH, {"query": 1})
+    assert "x-pplx-upstream-request-id" not in ours.headers
+
+
+async def test_a_thing_that_the_upstream_does_not_know_is_told_with_its_id(caller: Caller) -> None:
+    made = (await caller.upload("/perplexity/v1/files", b"{}\n")).json()
+    path = f"/v1/files/{made['id']}"
+    await caller.rig.script(path, _error(404, **{"x-request-id": "id-of-404"}))
+    failed = await caller.get(f"/perplexity{path}")
+    assert native_error(failed, 404)["type"] == "not_found"
+    assert failed.headers["x-pplx-upstream-request-id"] == "id-of-404"
+
+
+async def test_a_version_too_many_in_the_address_is_folded(caller: Caller) -> None:
+    for path in ("/perplexity/v1/v1/search", "/perplexity/v1/v1/v1/search", "//perplexity/v1//v1/search/"):
+        assert (await caller.post(path, ASK)).status_code == 200
+    listed = await caller.get("/perplexity/v1/v1/models")
+    assert listed.status_code == 200
+    native_error(await caller.get("/perplexity/v1/v1/nothing"), 404)

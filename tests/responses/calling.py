@@ -54,7 +54,7 @@ class Told:
 
 class Caller:
     def __init__(self, url: str, key: str | None = KEY) -> None:
-        self._client = httpx2.AsyncClient(base_url=url, headers=bearer(key), timeout=60, trust_env=False)
+        self._client = httpx2.AsyncClient(base_url=url, headers=bearer(key), timeout=60, trust_env=False, verify=False)
 
     async def __aenter__(self) -> "Caller":
         return self

@@ -5,11 +5,13 @@ import contextlib
 import signal
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 import pytest
 
+from pplx_gateway.clock import Clock
+from pplx_gateway.emulator.server import EmulatorServer
 from tests.cases.scripts import Step, agent_steps
 from tests.responses.calling import LONG, RUN, SESSION_ASK, SSE, Caller, Event, told
 from tests.rig import AGENT, ASK_PATH
@@ -21,7 +23,13 @@ FACTOR = "5"  # a lease of ten seconds lasts two
 class Emulator:
     def __init__(self, url: str) -> None:
         self.url = url
-        self._client = httpx2.AsyncClient(base_url=url, timeout=30, trust_env=False)
+        self._client = httpx2.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._client.aclose()
 
     async def script(self, path: str, steps: Sequence[Step], **more: object) -> None:
         answer = {"headers": SSE, "steps": list(steps), **more}
@@ -40,10 +48,9 @@ class Emulator:
 
 
 @contextlib.asynccontextmanager
-async def emulator(folder: Path) -> AsyncGenerator[Emulator, None]:
-    async with program("emulator", folder=folder) as running:
-        yield Emulator(running.url)
-        await running.stop()
+async def emulator() -> AsyncGenerator[Emulator, None]:
+    async with EmulatorServer(Clock()) as server, Emulator(server.url) as running:
+        yield running
 
 
 @contextlib.asynccontextmanager
@@ -75,7 +82,7 @@ async def seen_of(caller: Caller, response_id: str, count: int) -> list[Event | 
 async def test_an_agent_run_goes_on_after_the_gateways_death_or_stop(
     tmp_path: Path, how: signal.Signals, options: list[str]
 ) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:8], LONG])
         await upstream.script(RUN, agent_steps(), repeat="forever")
         async with gateway(tmp_path, upstream, *options) as (first, caller):
@@ -96,7 +103,7 @@ async def test_an_agent_run_goes_on_after_the_gateways_death_or_stop(
 async def test_a_job_with_its_key_is_paid_once_also_over_a_restart(tmp_path: Path) -> None:
     key = {"idempotency-key": "job"}
     body = {"model": "sonar-deep-research", "input": "slow: History of the Leie", "background": True}
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         async with gateway(tmp_path, upstream) as (first, caller):
             body["model"] = "api/sonar-deep-research"
             created, again = await caller.create(key, **body), await caller.create(key, **body)
@@ -117,7 +124,7 @@ async def test_a_job_with_its_key_is_paid_once_also_over_a_restart(tmp_path: Pat
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_session_run_is_told_to_have_failed_with_the_reason(tmp_path: Path, how: signal.Signals) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(ASK_PATH, [], delay=6000.0)
         async with gateway(tmp_path, upstream) as (first, caller):
             created = await caller.create(**SESSION_ASK, background=True)
@@ -134,7 +141,7 @@ async def test_a_session_run_is_told_to_have_failed_with_the_reason(tmp_path: Pa
 
 
 async def test_a_foreground_response_does_not_stay_under_way_after_a_death(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:7], LONG])
         async with gateway(tmp_path, upstream) as (first, caller), caller.open() as events:
             created = await anext(events)
@@ -148,7 +155,7 @@ async def test_a_foreground_response_does_not_stay_under_way_after_a_death(tmp_p
 
 
 async def test_a_foreground_stream_at_a_stop_ends_as_failed(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:7], LONG])
         async with gateway(tmp_path, upstream) as (first, caller), caller.open() as events:
             seen = [await anext(events)]
@@ -162,7 +169,7 @@ async def test_a_foreground_stream_at_a_stop_ends_as_failed(tmp_path: Path) -> N
 
 
 async def test_a_run_of_which_another_story_is_told_fails_with_the_reason(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:8], LONG])
         async with gateway(tmp_path, upstream) as (first, caller):
             created = await caller.create(background=True, tools=[{"type": "web_search"}])
@@ -179,7 +186,7 @@ async def test_a_run_of_which_another_story_is_told_fails_with_the_reason(tmp_pa
 
 
 async def test_a_follower_at_a_stop_is_told_to_come_back(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:8], LONG])
         await upstream.script(RUN, agent_steps(), repeat="forever")
         async with gateway(tmp_path, upstream) as (first, caller):
@@ -199,7 +206,7 @@ async def test_a_follower_at_a_stop_is_told_to_come_back(tmp_path: Path) -> None
 
 async def test_two_workers_follow_and_cancel_each_others_runs(tmp_path: Path) -> None:
     """Two programs on one folder, so that it is known which one is asked."""
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:8], LONG], repeat=2)
         cancelling: Step = {"bytes": '{"response_id":"resp_t1","status":"cancelling"}'}
         await upstream.script(f"{RUN}/cancel", [cancelling], repeat="forever")
@@ -224,7 +231,7 @@ async def test_two_workers_follow_and_cancel_each_others_runs(tmp_path: Path) ->
 
 
 async def test_another_worker_goes_on_when_one_dies(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:8], LONG])
         await upstream.script(RUN, agent_steps(), repeat="forever")
         async with gateway(tmp_path, upstream) as (first, one), gateway(tmp_path, upstream) as (_, two):
@@ -238,7 +245,7 @@ async def test_another_worker_goes_on_when_one_dies(tmp_path: Path) -> None:
 
 
 async def test_any_of_several_workers_answers_for_all(tmp_path: Path) -> None:
-    async with emulator(tmp_path) as upstream, gateway(tmp_path, upstream, "--workers", "2") as (_, caller):
+    async with emulator() as upstream, gateway(tmp_path, upstream, "--workers", "2") as (_, caller):
         created = await asyncio.gather(*(caller.create(background=True) for _ in range(8)))
         for response in created:
             whole = await caller.ended(response["id"])

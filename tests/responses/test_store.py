@@ -223,7 +223,7 @@ QUERIES: Sequence[tuple[str, int]] = [
     *((sql, 2) for sql in queries._INPUT_PLACES.values()),
     *((sql, 4) for sql in queries._INPUT_PAGES.values()),
     (runs._TAKE, 3),
-    (runs._TAKE_ABANDONED, 3),
+    (runs._TAKE_ABANDONED, 4),
     (runs._RENEW, 2),
     (runs._HELD, 1),
     (runs._END, 6),

@@ -236,6 +236,12 @@ def test_a_result_may_answer_a_call_of_the_response_before() -> None:
     assert again.question.tool_choice == again.echo.tool_choice == "required"
 
 
+def test_another_result_for_a_call_that_the_chain_has_answered_is_refused() -> None:
+    context = [user("Hello"), CALL, RESULT, said("High.")]
+    refused("input[0].call_id", context=context, input=[{**RESULT, "output": "low"}, user("And now?")])
+    assert len(prepared(context=context, input=[RESULT, user("And now?")]).question.turns) == 5
+
+
 @pytest.mark.parametrize("extra", [{}, {"annotations": None}, {"annotations": [{"type": "url_citation"}]}])
 def test_an_item_that_is_sent_back_beside_the_chain_stands_there_once(extra: Json) -> None:
     part = {"type": "output_text", "text": "Yes?", **extra}
@@ -324,6 +330,8 @@ BAD: list[tuple[object, str]] = [
     ([user({"type": "input_file", "file_url": "http://a.example/a.pdf"})], "input[0].content[0].file_url"),
     ([{**CALL, "call_id": ""}], "input[0].call_id"),
     ([{**CALL, "arguments": {}}], "input[0].arguments"),
+    ([user("a"), {**CALL, "arguments": "notjson"}, RESULT], "input[1].arguments"),
+    ([user("a"), CALL, RESULT, {**RESULT, "output": "low"}], "input[3].call_id"),
     ([{"type": "function_call", "call_id": "c", "arguments": "{}"}], "input[0].name"),
     ([user("a"), CALL], "input"),
     ([user("a"), CALL, {**CALL, "call_id": "call_2"}, RESULT], "input"),

@@ -27,7 +27,10 @@ RIVERS = "Which two rivers meet in Ghent?"
 @pytest.fixture
 async def upstream() -> AsyncGenerator[SessionUpstream, None]:
     clock = Clock(20)
-    async with EmulatorServer(clock, pace_seconds=0.0) as emulator, httpx2.AsyncClient(trust_env=False) as client:
+    async with (
+        EmulatorServer(clock, pace_seconds=0.0) as emulator,
+        httpx2.AsyncClient(trust_env=False, verify=False) as client,
+    ):
         await client.post(f"{emulator.url}/_emulator/session", json={"research_seconds": 1.0})
         credentials = Credentials(Secret("emulator-max-cookie"))
         threads = Threads(DictStore(), b"secret")

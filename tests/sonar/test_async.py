@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from pplx_gateway.protocols.perplexity.sonar.routes import ASYNC_PATHS
@@ -211,6 +212,18 @@ async def test_a_wrong_request_is_named_where_it_stands(both: Rig, body: dict[st
     assert await both.requests(AGENT) == []
 
 
+async def test_a_field_of_the_request_that_stands_beside_it_is_sent_inside(both: Rig) -> None:
+    async with later(both) as caller:
+        reply = await caller.submit({"request": ASK, "model": "sonar-pro"})
+        assert reply.status_code == 400
+        error = reply.json()["error"]
+        assert error["param"] == "model"
+        assert error["message"] == "There is no field 'model' beside 'request'. Did you mean 'request.model'?"
+        stray = await caller.submit({"request": ASK, "colour": "red"})
+        assert stray.headers["x-pplx-dropped"] == "colour"
+    assert len(await both.requests(AGENT)) <= 1
+
+
 async def test_what_is_not_there_is_a_404(both: Rig) -> None:
     response = (
         await both.post({"model": "api/sonar", "input": "Rivers of Ghent, once more?"}, path="/v1/responses")
@@ -252,15 +265,28 @@ async def restarting(folder: Path, upstream: Emulator) -> AsyncGenerator[tuple[P
             yield running, caller
 
 
+async def begun(url: str, request_id: str) -> None:
+    """Returns once the run has said something, and so has a name that is kept."""
+    async with (
+        httpx2.AsyncClient(base_url=url, timeout=30, trust_env=False, verify=False) as client,
+        client.stream("GET", f"/v1/responses/{request_id}", params={"stream": "true"}) as reply,
+    ):
+        assert reply.status_code == 200
+        async for line in reply.aiter_lines():
+            if line == "event: response.output_item.added":
+                return
+    raise AssertionError("the stream ended before anything was said")
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 async def test_research_goes_on_over_a_restart_and_is_paid_once(tmp_path: Path, how: signal.Signals) -> None:
-    async with emulator(tmp_path) as upstream:
+    async with emulator() as upstream:
         await upstream.script(AGENT, [*agent_steps()[:7], LONG])
         await upstream.script("/v1/agent/resp_t1", agent_steps(), headers=SSE, repeat="forever")
         async with restarting(tmp_path, upstream) as (first, caller):
             created = await caller.created(key="job", **RESEARCH)
             assert (await caller.get(created["id"])).json()["status"] == "IN_PROGRESS"
-            await upstream.wait(AGENT)
+            await begun(first.url, created["id"])
             await first.stop(how)
         async with restarting(tmp_path, upstream) as (_, caller):
             whole = await caller.ended(created["id"])

@@ -51,6 +51,11 @@ async def test_the_ai_sdk(both: Rig, tmp_path: Path) -> None:
         assert plain["fee"] == streamed["fee"]
     assert rows["sonar", "options"]["dropped"] is None
     assert rows["sonar", "object"]["keys"] == ["metres", "port"]
+    vectors, none = (rows["pplx-embed-v1-0.6b", way] for way in ("vectors", "no vectors"))
+    assert vectors["lengths"] == [1024, 1024]
+    assert vectors["tokens"] > 0
+    assert vectors["cost"] > 0
+    assert (none["status"], none["code"]) == (404, 404)
     retired, refused, broken = (rows["sonar", way] for way in ("retired", "refused", "broken"))
     assert (retired["error"], retired["status"], retired["code"]) == ("AI_APICallError", 404, 404)
     assert "retired" in retired["message"]

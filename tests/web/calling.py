@@ -100,7 +100,7 @@ async def calling(
 ) -> AsyncGenerator[Caller, None]:
     async with (
         serve(create_app(served or gateway()), connection) as url,
-        httpx2.AsyncClient(trust_env=False, timeout=20) as client,
+        httpx2.AsyncClient(trust_env=False, verify=False, timeout=20) as client,
     ):
         yield Caller(url, client)
 

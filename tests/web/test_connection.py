@@ -6,7 +6,7 @@ import json
 import pytest
 
 from pplx_gateway.answer import TextDelta
-from pplx_gateway.web.connection import Connection
+from pplx_gateway.web.connection import Connection, HeadHolder
 from tests.openai.fakes import FakeUpstream, gateway
 from tests.web.calling import ASK, Socket, calling
 
@@ -107,3 +107,61 @@ async def test_nonsense_behind_a_stream_under_way_ends_the_connection_without_an
         async with asyncio.timeout(1):
             await upstream.closed.wait()
     assert b"HTTP/1.1 400" not in rest
+
+
+class Written(asyncio.Transport):
+    """A transport that notes its writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: object) -> None:
+        self.writes.append(bytes(data))  # type: ignore[call-overload]
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+
+def holder() -> tuple[HeadHolder, Written]:
+    transport = Written()
+    return HeadHolder(asyncio.get_running_loop(), transport), transport
+
+
+async def test_the_head_leaves_together_with_the_first_bytes() -> None:
+    holds, transport = holder()
+    holds.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    holds.write(b"a")
+    holds.write(b"b")
+    await asyncio.sleep(0)
+    assert transport.writes == [b"HTTP/1.1 200 OK\r\n\r\na", b"b"]
+
+
+async def test_a_head_waits_for_no_body_longer_than_a_turn() -> None:
+    holds, transport = holder()
+    holds.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert transport.writes == []
+    await asyncio.sleep(0)
+    assert transport.writes == [b"HTTP/1.1 200 OK\r\n\r\n"]
+    holds.write(b"a")
+    assert transport.writes[1:] == [b"a"]
+
+
+async def test_a_head_alone_is_not_lost_when_the_connection_closes() -> None:
+    holds, transport = holder()
+    holds.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    holds.close()
+    assert (transport.writes, holds.is_closing()) == ([b"HTTP/1.1 204 No Content\r\n\r\n"], True)
+
+
+async def test_leave_to_send_a_body_is_given_at_once() -> None:
+    holds, transport = holder()
+    holds.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    assert transport.writes == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+    holds.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    holds.write(b"a")
+    assert transport.writes[1:] == [b"HTTP/1.1 200 OK\r\n\r\na"]

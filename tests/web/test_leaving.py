@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from starlette.types import Message
 
-from pplx_gateway.web.leaving import CallerLeft, Leaving
+from pplx_gateway.web.leaving import LINE, CallerLeft, Leaving, Line
 
 
 class Connection:
@@ -86,3 +86,35 @@ async def test_more_body_is_no_disconnect() -> None:
         async with Leaving(receive):
             await asyncio.Event().wait()
     assert not messages
+
+
+async def test_a_line_that_is_lost_ends_the_work_without_a_listener() -> None:
+    connection, line, listeners = Connection(), Line(), []
+
+    async def work() -> None:
+        async with Leaving(connection.receive, {LINE: line}):
+            await asyncio.sleep(0)
+            listeners.append(connection.listeners)
+            line.lose()
+            await asyncio.Event().wait()
+
+    with pytest.raises(CallerLeft):
+        await work()
+    assert (listeners, line.on_loss) == ([0], None)
+
+
+async def test_a_line_that_was_lost_before_ends_the_work_at_once() -> None:
+    line = Line()
+    line.lose()
+    with pytest.raises(CallerLeft):
+        async with Leaving(Connection().receive, {LINE: line}):
+            await asyncio.Event().wait()
+
+
+async def test_a_line_is_not_listened_to_once_all_is_settled() -> None:
+    line = Line()
+    async with Leaving(Connection().receive, {LINE: line}) as leaving:
+        leaving.settle()
+        line.lose()
+        await asyncio.sleep(0)
+    assert line.on_loss is None

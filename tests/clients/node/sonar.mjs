@@ -1,7 +1,7 @@
 // The AI SDK's Perplexity provider as it asks for Sonar. GATEWAY_URL and GATEWAY_KEY; the models are arguments.
 // Prints one JSON object a line.
 import { createPerplexity } from '@ai-sdk/perplexity';
-import { generateText, jsonSchema, Output, streamText } from 'ai';
+import { embedMany, generateText, jsonSchema, Output, streamText } from 'ai';
 
 const QUESTION = 'Which two rivers meet in Ghent?';
 const perplexity = createPerplexity({ baseURL: process.env.GATEWAY_URL, apiKey: process.env.GATEWAY_KEY });
@@ -62,6 +62,18 @@ async function object(model) {
   tell(model, 'object', { keys: Object.keys(output).sort() });
 }
 
+async function vectors(name) {
+  const model = perplexity.embeddingModel(name);
+  const { embeddings, usage, providerMetadata } = await embedMany({ model, values: [QUESTION, 'tides'], maxRetries: 0 });
+  const cost = providerMetadata?.perplexity.cost.totalCost ?? null;
+  tell(name, 'vectors', { lengths: embeddings.map((each) => each.length), tokens: usage.tokens, cost });
+  try {
+    await embedMany({ model: perplexity.embeddingModel('sonar'), values: ['tides'], maxRetries: 0 });
+  } catch (error) {
+    tell(name, 'no vectors', { status: error.statusCode, code: error.data?.error.code });
+  }
+}
+
 async function failures(model) {
   for (const [way, name, prompt] of [
     ['retired', 'r1-1776', QUESTION],
@@ -91,3 +103,4 @@ for (const model of process.argv.slice(2)) await answers(model);
 await options(process.argv[2]);
 await object(process.argv[2]);
 await failures(process.argv[2]);
+await vectors('pplx-embed-v1-0.6b');
