@@ -10,11 +10,17 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from bench.processes import Program
-from bench.setups import BUILD, LOAD_CORE, Setup
+from bench.setups import BUILD, LOAD_CORE, SIDES, Setup, Side
 
-Side = Literal["api", "session"]
-SIDES: tuple[Side, ...] = ("api", "session")
+__all__ = ["CHUNKS", "SIDES", "Errors", "Measured", "Question", "Side", "Spread", "ask", "held", "request_body"]
+
+Face = Literal["chat", "responses", "mcp"]
+"""The gateway's interfaces that are measured. The others speak one."""
+
 CHUNKS: dict[Side, int] = {"api": 200, "session": 100}
+
+
+LONGEST_SECONDS = 300
 
 
 class Spread(msgspec.Struct):
@@ -46,6 +52,7 @@ class Question(NamedTuple):
     gap_ms: int = 0
     chunks: int | None = None
     hold: bool = False
+    face: Face = "chat"
 
     @property
     def text(self) -> str:
@@ -69,7 +76,7 @@ def ask(setup: Setup, question: Question, connections: int, *, seconds: float = 
         command = [*_command(setup, question, body), "--connections", str(connections), *limit]
         if question.marks is not None:
             command += ["--marks", str(question.marks)]
-        done = subprocess.run(_pinned(command), capture_output=True, check=True, timeout=300)
+        done = subprocess.run(_pinned(command), capture_output=True, check=True, timeout=LONGEST_SECONDS)
     measured = msgspec.json.decode(done.stdout, type=Measured)
     if measured.errors:
         raise Errors(f"{setup.name}, {question.text}: {measured.errors} of {measured.answered}: {measured.first_error}")
@@ -92,40 +99,76 @@ def _pinned(command: list[str]) -> list[str]:
 
 
 def _command(setup: Setup, question: Question, body: Path) -> list[str]:
-    path, expected = _PATHS["gateway" if _translates(setup) else question.side]
-    if not question.stream:
-        expected = "completed" if expected == "response.completed" else "chat.completion"
-    return [
-        *(str(BUILD / "load"), "--port", str(setup.port), "--path", path),
-        *("--body", str(body), "--expect", expected),
-    ]
+    way = _OWN[question.side] if setup.model is None else _FACES[question.face]
+    command = [str(BUILD / "load"), "--port", str(setup.port), "--path", way.path, "--body", str(body)]
+    for header in way.headers:
+        command += ["--header", header]
+    return [*command, "--expect", way.stream_ends if question.stream else way.whole_holds]
 
 
-def _translates(setup: Setup) -> bool:
-    return setup.name not in ("direct", "nginx")
+class Way(NamedTuple):
+    """Where to ask, and what shows that an answer is right."""
+
+    path: str
+    stream_ends: str
+    whole_holds: str
+    headers: tuple[str, ...] = ()
 
 
-_PATHS = {
-    "gateway": ("/v1/chat/completions", "[DONE]"),
-    "api": ("/v1/agent", "response.completed"),
-    "session": ("/rest/sse/perplexity_ask", "end_of_stream"),
+_OWN: dict[Side, Way] = {
+    "api": Way("/v1/agent", "response.completed", "completed"),
+    "session": Way("/rest/sse/perplexity_ask", "end_of_stream", "end_of_stream"),
 }
-_MODELS: dict[Side, str] = {"api": "api/fast", "session": "session/auto"}
+_REVISION = "2026-07-28"
+_FACES: dict[Face, Way] = {
+    "chat": Way("/v1/chat/completions", "[DONE]", "chat.completion"),
+    "responses": Way("/v1/responses", "response.completed", "completed"),
+    "mcp": Way(
+        "/mcp",
+        "@",
+        "@",
+        (
+            "accept: application/json, text/event-stream",
+            f"mcp-protocol-version: {_REVISION}",
+            "mcp-method: tools/call",
+            "mcp-name: perplexity_ask",
+        ),
+    ),
+}
 
 
 @contextmanager
 def _body(setup: Setup, question: Question) -> Iterator[Path]:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        file.write(msgspec.json.encode(request_body(question, translated=_translates(setup))))
+        body = own_body(question) if setup.model is None else request_body(question, setup.model[question.side])
+        file.write(msgspec.json.encode(body))
         file.flush()
         yield Path(file.name)
 
 
-def request_body(question: Question, *, translated: bool) -> dict[str, object]:
-    """Chat completions for the gateway; for the others what the gateway would send to the upstream."""
-    if translated:
-        messages = [{"role": "user", "content": question.text}]
-        return {"model": _MODELS[question.side], "messages": messages, "stream": question.stream}
+def request_body(question: Question, model: str) -> dict[str, object]:
+    """As the callers of a gateway ask it."""
+    if question.face == "responses":
+        return {"model": model, "input": question.text, "stream": question.stream}
+    if question.face == "mcp":
+        return _tool_call(question)
+    messages = [{"role": "user", "content": question.text}]
+    return {"model": model, "messages": messages, "stream": question.stream}
+
+
+def _tool_call(question: Question) -> dict[str, object]:
+    about = {
+        "protocolVersion": _REVISION,
+        "clientInfo": {"name": "bench", "version": "1"},
+        "clientCapabilities": {},
+    }
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    params = {"name": "perplexity_ask", "arguments": {"query": question.text}, "_meta": meta}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+def own_body(question: Question) -> dict[str, object]:
+    """What the gateway would send to the upstream."""
     if question.side == "api":
         return {"effort": "fast", "input": question.text, "stream": question.stream}
     return {"query_str": question.text, "params": {"model_preference": "pplx_pro", "mode": "concise"}}

@@ -16,6 +16,7 @@ from statistics import median
 from typing import NamedTuple
 
 FILE = Path(__file__).resolve().parent.parent / "packages" / "pplx-agent-mcp" / "pplx_agent_mcp.py"
+ONE_FILE = [sys.executable, "-I", "-S", str(FILE)]
 GOAL_MS = 250.0
 GOAL_MB = 30.0
 ROUNDS = 11
@@ -44,7 +45,7 @@ class Start(NamedTuple):
 def setups() -> dict[str, list[str]]:
     """The commands by their names in the report."""
     found = {
-        "one file": [sys.executable, "-I", "-S", str(FILE)],
+        "one file": ONE_FILE,
         "interpreter alone": [sys.executable, "-I", "-S", "-c"],
     }
     found["interpreter alone"].append("import sys; sys.stdin.readline(); print('{}', flush=True); sys.stdin.read()")

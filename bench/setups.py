@@ -1,4 +1,5 @@
-"""What is measured: the fake upstream alone, nginx or the gateway before it, and a plain ASGI server as yardstick."""
+"""What is measured: the fake upstream alone, nginx or the gateway before it, and a plain ASGI server as yardstick. The
+gateway's peers are in peers.py."""
 
 import os
 import shutil
@@ -9,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import trustme
@@ -20,6 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "bench" / "build"
 # The upstream and the load share a core, what is measured has the other one.
 LOAD_CORE, MEASURED_CORE = (0, 1) if len(os.sched_getaffinity(0)) > 1 else (None, None)
+
+
+Side = Literal["api", "session"]
+SIDES: tuple[Side, ...] = ("api", "session")
+MODELS: Mapping[Side, str] = {"api": "api/fast", "session": "session/auto"}
 
 
 class Stats(msgspec.Struct):
@@ -43,12 +49,18 @@ class Upstream(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """Something that answers on `port`; `start_ms` is the time from its start to its first answer."""
+    """Something that answers on `port`; `start_ms` is the time from its start to its first answer.
+
+    `model` by side: what to ask for in chat completions; None = it passes on the upstream's own words. `slow` = it
+    falls behind at rates that the others hold, so it is spared what would take minutes."""
 
     name: str
     program: Program
     port: int
     start_ms: float
+    sides: tuple[Side, ...] = SIDES
+    model: Mapping[Side, str] | None = None
+    slow: bool = False
 
 
 def nginx_path() -> str | None:
@@ -85,8 +97,10 @@ def nginx(folder: Path, upstream_port: int, *, tls: bool = False) -> Iterator[Se
 
 
 @contextmanager
-def gateway(folder: Path, upstream_url: str, *, name: str = "gateway", ca: Path | None = None) -> Iterator[Setup]:
-    """`pplx-gateway serve` at its defaults, with both upstreams at `upstream_url`."""
+def gateway(
+    folder: Path, upstream_url: str, *, name: str = "gateway", ca: Path | None = None, workers: int = 1
+) -> Iterator[Setup]:
+    """`pplx-gateway serve` at its defaults, with both upstreams at `upstream_url`. Several workers share the core."""
     port = free_port()
     home = folder / name
     home.mkdir()
@@ -102,9 +116,10 @@ def gateway(folder: Path, upstream_url: str, *, name: str = "gateway", ca: Path 
     }
     if ca is not None:
         env |= {variable: str(ca) for variable in ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE")}
-    command: list[str | Path] = [Path(sys.executable).parent / "pplx-gateway", "serve"]
+    command: list[str | Path] = [Path(sys.executable).parent / "pplx-gateway", "serve", "--workers", str(workers)]
     with Program(command, core=MEASURED_CORE, log=folder / f"{name}.log", env=env, cwd=home) as program:
-        yield Setup(name, program, port, program.wait_until(lambda: answers_200(port, "/health")))
+        start_ms = program.wait_until(lambda: answers_200(port, "/health"))
+        yield Setup(name, program, port, start_ms, model=MODELS)
 
 
 @contextmanager
@@ -115,7 +130,7 @@ def yardstick(folder: Path) -> Iterator[Setup]:
     command = [sys.executable, "-m", "uvicorn", "bench.static_answer:app", "--port", str(port), *server]
     env = clean_environment() | {"PYTHONPATH": str(ROOT)}
     with Program(command, core=MEASURED_CORE, log=folder / "yardstick.log", env=env) as program:
-        yield Setup("yardstick", program, port, program.wait_until(lambda: answers_200(port, "/")))
+        yield Setup("yardstick", program, port, program.wait_until(lambda: answers_200(port, "/")), model=MODELS)
 
 
 def clean_environment() -> dict[str, str]:

@@ -133,17 +133,55 @@ static void agent_ending(struct run *run, struct buffer *out)
     chunk_close(out, start);
 }
 
-/* The answer that is not streamed: about 2 KB. */
-static void agent_whole(struct run *run, struct buffer *out)
+static void agent_whole(struct run *run, struct buffer *text)
 {
-    struct buffer text = {0};
-    run->total = 1;
-    add_mark(run, 0);
-    buffer_print(&text, RESPONSE_HEAD "\"output\":[" SEARCH_ITEM ",", run->model, "completed");
-    agent_message(run, &text);
-    buffer_print(&text, "]," USAGE "}");
-    write_json(out, 200, text.data, text.length);
-    buffer_free(&text);
+    buffer_print(text, RESPONSE_HEAD "\"output\":[" SEARCH_ITEM ",", run->model, "completed");
+    agent_message(run, text);
+    buffer_print(text, "]," USAGE "}");
+}
+
+/* ---- chat completions ---- */
+
+#define CHAT_HEAD                                                                                                      \
+    "{\"id\":\"chatcmpl-0f7d3b528f0c4a519a3e\",\"object\":\"%s\",\"created\":1793000000,\"model\":\"%s\","
+#define CHAT_USAGE "\"usage\":{\"prompt_tokens\":2410,\"completion_tokens\":96,\"total_tokens\":2506}"
+#define CHAT_RESULTS "\"search_results\":[" RESULT(1) "," RESULT(2) "," RESULT(3) "," RESULT(4) "," RESULT(5) "]"
+
+static void chat_chunk(struct run *run, struct buffer *out, const char *delta, const char *finish)
+{
+    size_t start = chunk_open(out);
+    buffer_print(out, "data: " CHAT_HEAD "\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
+                 "chat.completion.chunk", run->model, delta, finish);
+    chunk_close(out, start);
+}
+
+static void chat_opening(struct run *run, struct buffer *out)
+{
+    chat_chunk(run, out, "{\"role\":\"assistant\",\"content\":\"\"}", "null");
+}
+
+static void chat_text(struct run *run, struct buffer *out)
+{
+    char delta[MARK_TEXT + 32];
+    snprintf(delta, sizeof delta, "{\"content\":\"" MARK_FORMAT "\"}", (unsigned long long)run->marks[run->next - 1]);
+    chat_chunk(run, out, delta, "null");
+}
+
+static void chat_ending(struct run *run, struct buffer *out)
+{
+    chat_chunk(run, out, "{}", "\"stop\"");
+    size_t start = chunk_open(out);
+    buffer_print(out, "data: " CHAT_HEAD CHAT_RESULTS "," CHAT_USAGE ",\"choices\":[]}\n\ndata: [DONE]\n\n",
+                 "chat.completion.chunk", run->model);
+    chunk_close(out, start);
+}
+
+static void chat_whole(struct run *run, struct buffer *text)
+{
+    buffer_print(text, CHAT_HEAD CHAT_RESULTS "," CHAT_USAGE ",\"choices\":[{\"index\":0,\"message\":{\"role\":"
+                       "\"assistant\",\"content\":\"", "chat.completion", run->model);
+    print_marks(run, text, "");
+    buffer_print(text, "\"},\"finish_reason\":\"stop\"}]}");
 }
 
 /* ---- the web session ---- */
@@ -218,15 +256,28 @@ static const struct phases {
     int usual_total;
     const char *model_field, *model_otherwise;
     void (*opening)(struct run *, struct buffer *), (*text)(struct run *, struct buffer *), (*ending)(struct run *, struct buffer *);
+    void (*whole)(struct run *, struct buffer *);
 } phases[] = {
-    [AGENT] = {200, "\"model\":\"", "openai/gpt-6-luna", agent_opening, agent_text, agent_ending},
-    [SESSION] = {100, "\"model_preference\":\"", "turbo", session_opening, session_text, session_ending},
+    [AGENT] = {200, "\"model\":\"", "openai/gpt-6-luna", agent_opening, agent_text, agent_ending, agent_whole},
+    [SESSION] = {100, "\"model_preference\":\"", "turbo", session_opening, session_text, session_ending, NULL},
+    [CHAT] = {200, "\"model\":\"", "bench", chat_opening, chat_text, chat_ending, chat_whole},
 };
 
 static long number_after(const char *body, const char *name, long otherwise)
 {
     const char *found = strstr(body, name);
     return found ? strtol(found + strlen(name), NULL, 10) : otherwise;
+}
+
+/* The answer that is not streamed: about 2 KB. */
+static void write_whole(struct run *run, struct buffer *out)
+{
+    struct buffer text = {0};
+    run->total = 1;
+    add_mark(run, 0);
+    phases[run->shape].whole(run, &text);
+    write_json(out, 200, text.data, text.length);
+    buffer_free(&text);
 }
 
 /* The model that was asked for is the one that answers. */
@@ -253,7 +304,7 @@ void run_start(struct run *run, enum shape shape, const char *body, struct buffe
     if (run->stream) {
         write_stream_head(out);
     } else if (!run->hold) {
-        agent_whole(run, out);
+        write_whole(run, out);
         run->next = run->total + 2;
     }
 }

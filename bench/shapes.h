@@ -4,7 +4,7 @@
 
 #include "common.h"
 
-enum shape { NOTHING, AGENT, SESSION, LOGIN, QUOTA };
+enum shape { NOTHING, AGENT, SESSION, CHAT, LOGIN, QUOTA };
 
 /* One answer under way. Events are 0 (the opening), 1 to `total` (text), total + 1 (the ending). */
 struct run {

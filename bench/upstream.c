@@ -1,9 +1,10 @@
-/* A fast fake of both upstreams for measurements: api.perplexity.ai's Agent API and perplexity.ai's ask call.
+/* A fast fake of both upstreams for measurements: api.perplexity.ai's Agent API and perplexity.ai's ask call; and for
+ * gateways that speak no Agent API the same answers as chat completions.
  *
  *   upstream PORT        (0 = any; prints "listening on http://127.0.0.1:PORT")
  *
  * The question says what is wanted, since only the question comes through every gateway unchanged:
- *   chunks=N   events with text (default: 200 on the api, 100 on the session)
+ *   chunks=N   events with text (default: 100 on the session, else 200)
  *   gap=MS     milliseconds between them (default 0: as fast as the socket takes them)
  *   hold=1     one event, then silence until the caller leaves
  * GET /stats tells how many questions are open and when the last one was closed or answered.
@@ -216,6 +217,7 @@ static const struct route {
 } routes[] = {
     {"POST /v1/agent ", AGENT, ask},
     {"POST /v1/responses ", AGENT, ask},
+    {"POST /v1/chat/completions ", CHAT, ask},
     {"POST /rest/sse/perplexity_ask", SESSION, ask},
     {"GET /stats", NOTHING, answer_stats},
     {"GET /api/auth/session", LOGIN, answer_fixed},

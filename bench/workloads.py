@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from bench.loads import CHUNKS, SIDES, Question, Side, Spread, ask, held, request_body
-from bench.setups import Setup, Upstream, gateway, post
+from bench.loads import CHUNKS, Face, Question, Side, Spread, ask, held, request_body
+from bench.setups import MODELS, Setup, Upstream, gateway, post
 
 Figures = dict[str, float]
 GAP_MS = 20
@@ -16,14 +16,20 @@ SETTLE_SECONDS = 0.7
 
 
 class Pace(NamedTuple):
-    """How long to measure: seconds for what runs by time, how often a start is repeated."""
+    """How long to measure: seconds for what runs by time, how often a start is repeated. `patient`: what falls behind
+    is waited for."""
 
     seconds: float
     starts: int
+    patient: bool
 
 
-FULL = Pace(seconds=5, starts=5)
-QUICK = Pace(seconds=1.5, starts=2)
+FULL = Pace(seconds=2.5, starts=5, patient=True)
+QUICK = Pace(seconds=1, starts=2, patient=False)
+BLAST_CALLERS: dict[Side, int] = {"api": 32, "session": 8}
+CROWD = 1000
+CROWD_GAP_MS = 200
+CROWD_CHUNKS = 20
 
 
 def requests(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
@@ -41,37 +47,72 @@ def requests(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
 
 def blast(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
     """Streams as fast as they come."""
-    for side, connections in zip(SIDES, (32, 8), strict=True):
+    for side in setup.sides:
         cpu = Cpu(setup)
-        measured = ask(setup, Question(side, stream=True), connections, seconds=pace.seconds)
+        callers = 4 if setup.slow else BLAST_CALLERS[side]
+        measured = ask(setup, Question(side, stream=True), callers, seconds=pace.seconds)
         yield f"{side} blast: CPU us/chunk", cpu.microseconds() / measured.marks
         yield f"{side} blast: chunks/s", measured.marks / measured.seconds
         yield f"{side} blast: answers/s", measured.answered / measured.seconds
 
 
-def paced(setup: Setup, _: Pace) -> Iterator[tuple[str, float]]:
+def paced(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
     """Streams as in life: a chunk each 20 ms, all callers at the same instant."""
-    for side in SIDES:
-        # The first chunk comes at once: N chunks take N - 1 gaps.
-        nominal_seconds = (CHUNKS[side] - 1) * GAP_MS / 1000
+    for side in setup.sides:
         for connections in (1, 50, 200):
-            cpu = Cpu(setup)
-            measured = ask(setup, Question(side, stream=True, gap_ms=GAP_MS), connections, requests=connections)
-            prefix = f"{side} paced c{connections}"
-            if connections > 1:  # the system counts CPU in steps of 10 ms, too coarse for one stream
-                yield f"{prefix}: CPU us/chunk", cpu.microseconds() / measured.marks
-            yield f"{prefix}: delivered %", 100 * nominal_seconds / max(measured.marked_seconds, nominal_seconds)
-            yield from _spread(f"{prefix}: first chunk", measured.first_mark_ms)
-            yield from _spread(f"{prefix}: transit", measured.transit_ms)
+            if not setup.slow or pace.patient or connections == 1:
+                yield from _paced(setup, Question(side, stream=True, gap_ms=GAP_MS), connections)
 
 
-def memory(setup: Setup, side: Side) -> Iterator[tuple[str, float]]:
+def crowd(setup: Setup, _: Pace) -> Iterator[tuple[str, float]]:
+    """A thousand streams, a chunk each 200 ms."""
+    for side in setup.sides:
+        question = Question(side, stream=True, gap_ms=CROWD_GAP_MS, chunks=CROWD_CHUNKS)
+        yield from _paced(setup, question, CROWD)
+
+
+def _paced(setup: Setup, question: Question, connections: int) -> Iterator[tuple[str, float]]:
+    # The first chunk comes at once: N chunks take N - 1 gaps.
+    nominal_seconds = ((question.chunks or CHUNKS[question.side]) - 1) * question.gap_ms / 1000
+    cpu = Cpu(setup)
+    measured = ask(setup, question, connections, requests=connections)
+    prefix = f"{question.side} paced c{connections}"
+    if connections > 1:  # the system counts CPU in steps of 10 ms, too coarse for one stream
+        yield f"{prefix}: CPU us/chunk", cpu.microseconds() / measured.marks
+    yield f"{prefix}: chunks/s", measured.marks / max(measured.marked_seconds, nominal_seconds)
+    yield f"{prefix}: delivered %", 100 * nominal_seconds / max(measured.marked_seconds, nominal_seconds)
+    yield from _spread(f"{prefix}: first chunk", measured.first_mark_ms)
+    yield from _spread(f"{prefix}: transit", measured.transit_ms)
+
+
+def responses(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
+    """The Responses API, each response kept in the store."""
+    return _face(setup, "responses", pace)
+
+
+def tool_calls(setup: Setup, pace: Pace) -> Iterator[tuple[str, float]]:
+    """Calls of an MCP tool that asks. The first one waits for MCP's library."""
+    return _face(setup, "mcp", pace)
+
+
+def _face(setup: Setup, face: Face, pace: Pace) -> Iterator[tuple[str, float]]:
+    question = Question("api", stream=False, chunks=8, face=face)
+    ask(setup, question, 1, requests=4)
+    cpu = Cpu(setup)
+    measured = ask(setup, question, 32, seconds=pace.seconds)
+    yield f"{face} c32: CPU us/request", cpu.microseconds() / measured.answered
+    yield f"{face} c32: per second", measured.answered / measured.seconds
+    yield from _spread(f"{face} c32: latency", measured.latency_ms)
+
+
+def memory(setup: Setup, _: Pace, *, side: Side) -> Iterator[tuple[str, float]]:
     """What open streams hold. One chunk each 200 ms, so that every stream goes through all of its code."""
     yield f"{side} memory: idle RSS MB", setup.program.rss_kb() / 1024
     idle = setup.program.pss_kb()
     yield f"{side} memory: idle PSS MB", idle / 1024
-    for connections in (200, 1000):
-        busy = pss_while_open(setup, Question(side, stream=True, gap_ms=200, chunks=100_000), connections)
+    gap_ms = 2000 if setup.slow else CROWD_GAP_MS  # who falls behind would hold what waits, not what a stream takes
+    for connections in (200, CROWD):
+        busy = pss_while_open(setup, Question(side, stream=True, gap_ms=gap_ms, chunks=100_000), connections)
         yield f"{side} memory: PSS MB at {connections}", busy / 1024
         yield f"{side} memory: KB/stream at {connections}", (busy - idle) / connections
 
@@ -122,7 +163,7 @@ def start(folder: Path, upstream_url: str, pace: Pace) -> Figures:
     for number in range(pace.starts):
         with gateway(folder, upstream_url, name=f"start-{number}") as setup:
             first_200.append(setup.start_ms)
-            post(setup.port, "/v1/chat/completions", request_body(Question("api", stream=False), translated=True))
+            post(setup.port, "/v1/chat/completions", request_body(Question("api", stream=False), MODELS["api"]))
             first_answer.append((time.monotonic_ns() - setup.program.started_ns) / 1e6)
     return {"start: first 200 ms": median(first_200), "start: first answer ms": median(first_answer)}
 

@@ -11,7 +11,7 @@ import pytest
 from bench import setups, workloads
 from bench.loads import SIDES, Question, Side, ask, request_body
 from bench.processes import Program, raise_file_limit
-from bench.setups import BUILD, Setup, Upstream
+from bench.setups import BUILD, MODELS, Setup, Upstream
 from bench.workloads import LEAVING, Cpu
 
 # Guards against growth, with room for a loaded machine; the goals stand in bench/goals.py. Measured on two quiet
@@ -99,7 +99,7 @@ def test_starting_and_answering_imports_nothing_heavy(tmp_path: Path, upstream: 
     with Program(command, log=tmp_path / "imports.log", env=env, cwd=tmp_path) as program:
         program.wait_until(lambda: setups.answers_200(port, "/health"))
         for side in SIDES:
-            setups.post(port, "/v1/chat/completions", request_body(Question(side, stream=False), translated=True))
+            setups.post(port, "/v1/chat/completions", request_body(Question(side, stream=False), MODELS[side]))
     imported = {line.rpartition("|")[2].strip() for line in program.said().splitlines() if "import time:" in line}
     assert "pplx_gateway.web.app" in imported  # the list is one of real imports
     assert imported.isdisjoint(FORBIDDEN)
