@@ -17,8 +17,6 @@ KEEP_ALIVE = b": keep-alive\n"
 
 MESSAGE = "message"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_USUAL_NAME = b"event: message\n"
-_AFTER_NAME = len(_USUAL_NAME)
 _AROUND_DATA_BYTES = len(b"data: \r")
 
 
@@ -60,10 +58,7 @@ class EventReader:
                 self._hold(data)
                 return []
             data = self._taken() + data
-        if self._data or self._event != MESSAGE:
-            return self._read(data)
-        plain = data.replace(b"\r\n", b"\n")
-        return self._read(data) if b"\r" in plain else self._read_whole(plain)
+        return self._read(data)
 
     def close(self) -> list[Event]:
         """The end of the stream: what stands there without a blank line counts as an event. It may have been cut short;
@@ -71,23 +66,6 @@ class EventReader:
         rest = self._taken()
         events = self._read(rest + b"\n") if rest else []
         self._dispatch(events)
-        return events
-
-    def _read_whole(self, data: bytes) -> list[Event]:
-        """As `_read` does, where `data` begins with an event and holds no CR. Nearly all events come whole and are one
-        data line, with the usual name before it or none: those need not be taken apart."""
-        blocks = data.split(b"\n\n")
-        rest = blocks.pop()
-        events: list[Event] = []
-        for block in blocks:
-            at = _AFTER_NAME if block.startswith(_USUAL_NAME) else 0
-            whole = block.startswith(b"data: ", at) and block.find(b"\n", at) < 0
-            if whole and at + 6 < len(block) <= self._limit_bytes:
-                events.append(Event(MESSAGE, block[at + 6 :]))
-            else:
-                events += self._read(block + b"\n\n")
-        if rest:
-            events += self._read(rest)
         return events
 
     def _read(self, data: bytes) -> list[Event]:
