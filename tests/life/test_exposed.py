@@ -1,4 +1,4 @@
-"""A `.env` that others can read, and a data folder that they can look into: told at start, once, with the way out, and without what it holds."""
+"""A `.env` that others can read, and a data folder that they can look into: told at start, with the way out."""
 
 import json
 from pathlib import Path

@@ -1,16 +1,17 @@
 """The page's section of what nobody knows, in Chromium."""
 
+import pytest
 from playwright.async_api import Browser, expect
 
-from tests.observability.test_canary import HIDDEN, OF_MODULE, odd_answer
+from tests.observability.test_canary import HIDDEN, odd_answer
 from tests.pages.admin_page import AdminPage, admin, opened
-from tests.pages.conftest import browser
 from tests.rig import Rig
 
-__all__ = ["admin", "browser"]
+__all__ = ["admin"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="package")
 
 
-@OF_MODULE
 async def test_the_owner_sees_what_is_unknown_and_captures_its_shape(admin: AdminPage, rig: Rig) -> None:
     place = await admin.see("wire")
     await expect(place.locator("#wire-panel")).to_contain_text("Nothing unknown was seen.")
@@ -39,7 +40,6 @@ async def test_the_owner_sees_what_is_unknown_and_captures_its_shape(admin: Admi
     await expect(row.locator("td.number")).to_have_text("1")
 
 
-@OF_MODULE
 async def test_the_section_speaks_chinese_too(browser: Browser, rig: Rig) -> None:
     async with opened(browser, rig.url, locale="zh-CN") as page:
         place = await page.see("wire")

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from tests.emulator_api.making import jsonl, line
+from tests.life.waiting import until
 from tests.perplexity.calling import Caller
 
 FILES = "/perplexity/v1/files"
@@ -54,9 +55,11 @@ async def test_a_batch_that_was_begun_is_its_callers_though_it_left(caller: Call
     await caller.rig.wait("/v1/batches", ended=True)
     known = {"headers": {"content-type": "application/json"}, "steps": [{"bytes": json.dumps(body)}]}
     await caller.rig.script("/v1/batches/batch_late", known)
-    async with asyncio.timeout(30):  # whose it is is written after the upstream has answered
-        while (await caller.get("/perplexity/v1/batches/batch_late")).status_code != 200:
-            await asyncio.sleep(0.05)
+
+    async def found() -> bool:
+        return (await caller.get("/perplexity/v1/batches/batch_late")).status_code == 200
+
+    assert await until(found), "whose it is is written after the upstream has answered"
 
 
 @pytest.mark.parametrize("path", [FILES, "/v1/files"])

@@ -77,6 +77,8 @@ class Runs:
             return await self._at_once(found, route, asker)
         stored = await self._begin(found, route, asker)
         try:
+            if wait:  # the id comes before anything else can happen, also to who then leaves
+                await asker.report(self._gateway.clock.monotonic() - began, f"{stored.id}: {Stages().line(0)}")
             return await self.follow(stored, WAIT_SECONDS if wait else 0, asker.report, began=began)
         except GatewayError as error:
             raise LeftUnderWay(stored.id, error) from None
