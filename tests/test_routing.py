@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from pplx_gateway.catalogue import Catalogue
@@ -98,3 +99,15 @@ def test_the_list_holds_exactly_what_is_accepted(order: tuple[str, ...]) -> None
         accepted.add(model.id)
     assert listed == accepted
     assert len(chosen.models()) == len(listed)
+
+
+def test_a_route_follows_the_catalogue_as_it_is_renewed() -> None:
+    catalogue = Catalogue.built_in()
+    chosen = Router(catalogue, ("session",), tier="pro", spending=False, default_model="gpt")
+    found = chosen.resolve("auto").targets[0]
+    renamed = msgspec.structs.replace(found, name="Another name")
+    catalogue.renew([renamed])
+    assert chosen.resolve("auto").targets == (renamed,)
+    catalogue.renew([])
+    with pytest.raises(ModelNotFound):
+        chosen.resolve("auto")

@@ -80,9 +80,10 @@ def built_in_file() -> CatalogueFile:
 
 class Catalogue:
     """Every id, by upstream. `find` is a dict look-up, then the api's patterns. The session's models change while the
-    gateway runs (model_keeping.py); whoever looks sees either the old ones or the new."""
+    gateway runs (model_keeping.py), which `revision` counts; whoever looks sees either the old ones or the new."""
 
     def __init__(self, models: Iterable[Model], retired: Iterable[Retired] = ()) -> None:
+        self.revision = 0
         self._models: dict[tuple[str, str], Model] = {(m.upstream, m.id): m for m in models if m.enabled}
         self._retired = [(re.compile(entry.pattern), entry.use) for entry in retired]
 
@@ -95,6 +96,7 @@ class Catalogue:
         """Puts these in the place of all models of the session."""
         ours = {(model.upstream, model.id): model for model in session if model.enabled}
         self._models = ours | {key: model for key, model in self._models.items() if key[0] != "session"}
+        self.revision += 1
 
     def __iter__(self) -> Iterator[Model]:
         return iter(self._models.values())

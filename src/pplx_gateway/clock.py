@@ -5,7 +5,6 @@ With a factor of 100 one real second counts as a hundred. All arguments and resu
 
 import asyncio
 import time
-from collections.abc import Callable
 
 
 class Clock:
@@ -38,6 +37,3 @@ class Clock:
     def deadline(self, seconds: float | None) -> asyncio.Timeout:
         """An async context that raises TimeoutError after `seconds`; None = never."""
         return asyncio.timeout(None if seconds is None else self.real(seconds))
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(self.real(seconds), callback)

@@ -102,14 +102,14 @@ class Refinery:
     def _refined(self, batch: Batch) -> Batch:
         out: Batch = []
         for event in batch:
-            self._refine(event, out)
+            if type(event) is TextDelta:  # as nearly all are
+                self._refine_text(event, out)
+            else:
+                self._refine(event, out)
         return out
 
     def _refine(self, event: AnswerEvent, out: Batch) -> None:
         match event:
-            case TextDelta():
-                self._refine_text(event, out)
-                return
             case Sources(sources):
                 self._sources.update((source.id, source) for source in sources)
             case ToolCall() | NativeItem():
@@ -123,7 +123,7 @@ class Refinery:
         out.append(event)
 
     def _refine_text(self, event: TextDelta, out: Batch) -> None:
-        if self._thinking.done and not self._stages:
+        if not self._stages and self._thinking.done:
             self._pieces.append(event.text)
             out.append(event)
             return

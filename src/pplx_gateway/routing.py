@@ -1,6 +1,7 @@
 """Model id to targets: who answers, in which order, and what may fail over to whom."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from pplx_gateway.catalogue import Catalogue, Model
@@ -38,6 +39,7 @@ class Router:
         self._rank = _TIERS.index(tier)
         self._spending = spending
         # The default is a session model; where there is no session, sonar stands in for it.
+        self._resolved = lru_cache(maxsize=256)(self._resolve)
         self._default = default_model if "session" in order or self._known_to_api(default_model) else "sonar"
 
     @property
@@ -46,6 +48,9 @@ class Router:
 
     def resolve(self, model_id: str | None) -> Route:
         """Raises ModelNotFound, ModelNotAllowed (tier too low) or UpstreamAuth (no upstream is set up)."""
+        return self._resolved(model_id, self._catalogue.revision)
+
+    def _resolve(self, model_id: str | None, _revision: int) -> Route:
         requested = self._default if model_id is None else model_id
         if not requested.strip():
             raise InvalidRequest("The model's name is empty.", param="model")

@@ -26,12 +26,18 @@ class Reading:
         names: Names | None = None,
         may_call: Container[str] = OFFERED,
         warnings: Sequence[str] = (),
+        joins: bool = False,
     ) -> None:
         self.kept: dict[str, str] = {}
         self.events: Batch = []
         faults = Faults("The Perplexity API", "PERPLEXITY_API_KEY", lambda: ("pplx-SECRET",), FakeClock())
         self.assembly = Assembly(
-            route, names or Names(()), may_call=may_call, faults=faults, keep_signature=self.kept.__setitem__
+            route,
+            names or Names(()),
+            may_call=may_call,
+            faults=faults,
+            keep_signature=self.kept.__setitem__,
+            joins=joins,
         )
         self.reader = Reader(self.assembly, faults, warnings)
 

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import date
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -15,6 +16,8 @@ Dimension = Literal["day", "hour", "model", "key", "caller", "upstream", "protoc
 KEPT_DAYS_OF_SPENDING = 400
 MOST_GROUPS = 10_000
 AT_ONCE = 5_000
+
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Entry(msgspec.Struct, kw_only=True):
@@ -136,7 +139,13 @@ class LedgerRows:
 
 def day_of(at: float) -> str:
     """The day in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+    return _day(int(at // 86_400))
+
+
+@lru_cache(maxsize=8)
+def _day(number: int) -> str:
+    """Counted from the epoch's."""
+    return date.fromordinal(_EPOCH + number).isoformat()
 
 
 def _spendings(entries: Sequence[Entry]) -> list[Statement]:

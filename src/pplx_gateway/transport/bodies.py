@@ -1,10 +1,11 @@
 """The two things to do with a response's body: collect it, or hand it over as it comes."""
 
-from curl_cffi import AsyncCurl, Curl, CurlError
+from curl_cffi import AsyncCurl, CurlError
 from curl_cffi.curl import CURL_WRITEFUNC_ERROR, CURL_WRITEFUNC_PAUSE, CURLPAUSE_CONT
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import UpstreamError
+from pplx_gateway.transport.handle import Handle
 from pplx_gateway.transport.transfer import Terms, Transfer
 
 HIGH_WATER_BYTES = 256 * 1024
@@ -40,8 +41,8 @@ class StreamTransfer(Transfer):
 
     __slots__ = ("_paused",)
 
-    def __init__(self, clock: Clock, multi: AsyncCurl, curl: Curl, terms: Terms) -> None:
-        super().__init__(clock, multi, curl, terms)
+    def __init__(self, clock: Clock, multi: AsyncCurl, handle: Handle, terms: Terms) -> None:
+        super().__init__(clock, multi, handle, terms)
         self._paused = False
 
     async def wait_for_head(self) -> None:

@@ -1,7 +1,6 @@
-"""What curl is told for each request: a browser's shape or none, buffers, proxy, authorities, headers, body."""
+"""What curl is told for all requests of one form: a browser's shape or none, buffers, proxy, authorities, method."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from curl_cffi import Curl, CurlHttpVersion, CurlOpt
@@ -10,10 +9,8 @@ from curl_cffi.requests.impersonate import REAL_TARGET_MAP, resolve_latest_brows
 from pplx_gateway.errors import InternalError
 from pplx_gateway.transport.exchange import Method, Outgoing
 from pplx_gateway.transport.network import Network, Proxy, Route
-from pplx_gateway.transport.upload import Upload
 
 BUFFER_BYTES = 16 * 1024  # curl's own 64 KB for each direction would be most of a stream's memory
-_LINE_BREAK = re.compile(r"[\r\n\0]")
 _resolve: Callable[[str], str] = resolve_latest_browser_type
 
 
@@ -47,7 +44,7 @@ def form_of(outgoing: Outgoing, route: Route) -> Form:
 
 
 class Options:
-    """One for each transport: `prepare` sets on a new handle what a form's requests share, `apply` the rest."""
+    """One for each transport: sets on a new handle what a form's requests share (handle.py sets the rest)."""
 
     def __init__(self, *, browser: str | None, network: Network) -> None:
         self._browser = browser
@@ -63,18 +60,6 @@ class Options:
         self._set_security(curl, form)
         _set_proxy(curl, form.proxy)
         _set_method(curl, form)
-
-    def apply(self, curl: Curl, outgoing: Outgoing, connect_ms: int) -> Upload | None:
-        """Returns the body's reader, which must live as long as the transfer."""
-        curl.setopt(CurlOpt.URL, outgoing.url)
-        curl.setopt(CurlOpt.HTTPHEADER, header_lines(outgoing.headers))
-        curl.setopt(CurlOpt.CONNECTTIMEOUT_MS, connect_ms)
-        if not outgoing.body:
-            return None
-        upload = Upload(curl, outgoing.body)
-        curl.setopt(CurlOpt.POSTFIELDSIZE_LARGE, len(outgoing.body))
-        curl.setopt(CurlOpt.READDATA, upload)
-        return upload
 
     def _set_security(self, curl: Curl, form: Form) -> None:
         # No PIPEWAIT: where the server has no HTTP/2, it lets every request wait until the first answer is over.
@@ -108,22 +93,3 @@ def _set_method(curl: Curl, form: Form) -> None:
     if form.posts and not form.uploads:
         curl.setopt(CurlOpt.POSTFIELDSIZE_LARGE, 0)
         curl.setopt(CurlOpt.COPYPOSTFIELDS, b"")
-
-
-def header_lines(headers: Mapping[str, str]) -> list[bytes]:
-    """curl's form: `name: value`, or `name:` which leaves a header out.
-
-    Expect is always left out (a large body would wait a second for leave), and so is the form type that curl would make
-    up. Raises InternalError for a line break in a value.
-    """
-    lines = [b"expect:"]
-    typed = False
-    for name, value in headers.items():
-        line = f"{name}: {value}" if value else f"{name}:"
-        if _LINE_BREAK.search(line):
-            raise InternalError("A header for the upstream holds a line break.")
-        typed = typed or name.lower() == "content-type"
-        lines.append(line.encode())
-    if not typed:
-        lines.append(b"content-type:")
-    return lines

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from curl_cffi import Curl
 
+from pplx_gateway.transport.handle import Handle
 from pplx_gateway.transport.options import Form
 
 
@@ -16,25 +17,29 @@ class HandlePool:
     def __init__(self, keep: int, prepare: Callable[[Curl, Form], None]) -> None:
         self._keep = keep
         self._prepare = prepare
-        self._idle: dict[Form, list[Curl]] = {}
+        self._idle: dict[Form, list[Handle]] = {}
         self._kept = 0
         self._closed = False
 
-    def take(self, form: Form) -> Curl:
+    def take(self, form: Form) -> Handle:
         if idle := self._idle.get(form):
             self._kept -= 1
             return idle.pop()
         curl = Curl()
-        self._prepare(curl, form)
-        return curl
+        try:
+            self._prepare(curl, form)
+        except BaseException:
+            curl.close()
+            raise
+        return Handle(curl, uploads=form.uploads)
 
-    def give_back(self, curl: Curl, form: Form) -> None:
+    def give_back(self, handle: Handle, form: Form) -> None:
         """For a handle that has left AsyncCurl after a transfer that came to its end; any other is to be closed."""
         if self._closed or self._kept >= self._keep:
-            curl.close()
+            handle.close()
             return
-        curl.clean_handles_and_buffers()  # without it the next request's headers would be added to these
-        self._idle.setdefault(form, []).append(curl)
+        handle.rest()
+        self._idle.setdefault(form, []).append(handle)
         self._kept += 1
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ Removing happens in coroutines and timers, which never run inside curl.
 import asyncio
 from typing import NamedTuple
 
-from curl_cffi import AsyncCurl, Curl, CurlECode, CurlError, CurlInfo, CurlOpt
+from curl_cffi import AsyncCurl, CurlECode, CurlError, CurlInfo, CurlOpt
 from curl_cffi.curl import CURL_WRITEFUNC_ERROR
 
 from pplx_gateway.clock import Clock
@@ -15,6 +15,7 @@ from pplx_gateway.errors import GatewayError, InternalError, UpstreamTruncated
 from pplx_gateway.transport.errors import Limit, TransferTimeout
 from pplx_gateway.transport.exchange import Timeouts
 from pplx_gateway.transport.faults import Failure, error_for, proxy_refused
+from pplx_gateway.transport.handle import Handle
 from pplx_gateway.transport.heads import HeadReader
 from pplx_gateway.transport.network import Route
 from pplx_gateway.transport.options import Form
@@ -39,27 +40,30 @@ class Transfer:
         "_curl",
         "_future",
         "_last_byte",
+        "_loop",
         "_multi",
         "_repeated",
         "_started",
         "_timer",
-        "_upload",
         "_waiter",
         "_wakes_at",
         "began",
         "ended",
         "error",
         "form",
+        "handle",
         "head",
         "route",
         "size",
         "timeouts",
     )
 
-    def __init__(self, clock: Clock, multi: AsyncCurl, curl: Curl, terms: Terms) -> None:
+    def __init__(self, clock: Clock, multi: AsyncCurl, handle: Handle, terms: Terms) -> None:
         self._clock = clock
         self._multi = multi
-        self._curl = curl
+        self._loop: asyncio.AbstractEventLoop = multi.loop  # to ask asyncio for it takes a system call each time
+        self.handle = handle
+        self._curl = handle.curl
         self.route, self.form, self.timeouts, self.began = terms
         self.head = HeadReader()
         self.size = 0
@@ -71,19 +75,13 @@ class Transfer:
         self._timer: asyncio.TimerHandle | None = None
 
     @property
-    def handle(self) -> Curl:
-        return self._curl
-
-    @property
     def spotless(self) -> bool:
         """True where nothing was set on the handle, or happened to it, that the next request must not find."""
         return self.ended and self.error is None and not self._repeated
 
-    def start(self, upload: Upload | None) -> None:
-        """Everything else has been set on the handle."""
-        self._upload = upload
-        self._curl.setopt(CurlOpt.HEADERFUNCTION, self._on_header)
-        self._curl.setopt(CurlOpt.WRITEFUNCTION, self._on_body)
+    def start(self) -> None:
+        """The handle is loaded."""
+        self.handle.tell(self._on_header, self._on_body)
         self._go()
         first_byte, total = self._started + self.timeouts.first_byte, self.timeouts.total
         self._wake_at(first_byte if total is None else min(first_byte, self.began + total))
@@ -146,8 +144,8 @@ class Transfer:
         reason = future.exception()  # also where nobody asks any more: asyncio complains of one that was never read
         if self.ended:
             return
-        if self._upload is not None and self._upload.stale:
-            self._go_again(self._upload)
+        if self.handle.upload.stale:
+            self._go_again(self.handle.upload)
             return
         self._end(self.error or self._verdict(reason))
 
@@ -186,7 +184,7 @@ class Transfer:
             self._waiter.set_result(None)
 
     async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
+        self._waiter = self._loop.create_future()
         await self._waiter
 
     # time
@@ -228,7 +226,7 @@ class Transfer:
 
     def _wake_at(self, at: float) -> None:
         self._wakes_at = at
-        self._timer = self._clock.call_later(max(0.0, at - self._clock.monotonic()), self._on_timer)
+        self._timer = self._loop.call_later(self._clock.real(max(0.0, at - self._clock.monotonic())), self._on_timer)
 
     def _sent_after(self) -> float | None:
         """Gateway seconds from the start until the request began to leave; None = it has not. (After a failure curl

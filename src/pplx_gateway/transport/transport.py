@@ -124,16 +124,19 @@ class Transport:
         return transfer
 
     def _start(self, outgoing: Outgoing, terms: Terms, kind: type[Kind]) -> Kind:
-        """A handle that an exception leaves behind is closed as it goes."""
-        curl = self._pool.take(terms.form)
-        left_s = outgoing.timeouts.connect - (self._clock.monotonic() - terms.began)
-        upload = self._options.apply(curl, outgoing, self._clock.milliseconds(left_s))
         if self._multi is None:
             self._multi = CalmCurl()  # belongs to the running loop
-        transfer = kind(self._clock, self._multi, curl, terms)
-        if isinstance(transfer, WholeTransfer):
-            transfer.limit = self._max_body_bytes
-        transfer.start(upload)
+        handle = self._pool.take(terms.form)
+        try:
+            left_s = outgoing.timeouts.connect - (self._clock.monotonic() - terms.began)
+            handle.load(outgoing, self._clock.milliseconds(left_s))
+            transfer = kind(self._clock, self._multi, handle, terms)
+            if isinstance(transfer, WholeTransfer):
+                transfer.limit = self._max_body_bytes
+            transfer.start()
+        except BaseException:
+            handle.close()
+            raise
         return transfer
 
     def _check_open(self) -> None:

@@ -15,12 +15,16 @@ _HANG_UP = getattr(select, "POLLRDHUP", 0) | getattr(select, "POLLHUP", 0) | get
 
 
 class Upload:
-    """`stale` is set where the transfer was stopped because the kept connection was dead and nothing had been asked."""
+    """One for each handle, loaded for each request with a body. `stale` is set where the transfer was stopped because
+    the kept connection was dead and nothing had been asked."""
 
     __slots__ = ("_body", "_checked", "_curl", "_sent", "stale")
 
-    def __init__(self, curl: Curl, body: bytes) -> None:
+    def __init__(self, curl: Curl) -> None:
         self._curl = curl
+        self.load(b"")
+
+    def load(self, body: bytes) -> None:
         self._body = body
         self._sent = 0
         self._checked = False

@@ -1,12 +1,11 @@
 """The outermost layer: an id on every reply, and one line in the log for each."""
 
 import logging
-import secrets
 from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pplx_gateway import logs
+from pplx_gateway import fresh, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.observing.watching import Watch
 from pplx_gateway.protocols.mcp.path_keys import redacted
@@ -32,7 +31,7 @@ class Access:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = f"req_{secrets.token_hex(12)}"
+        request_id = fresh.name("req_")
         logs.request_id.set(request_id)
         state = scope.setdefault("state", {})
         state.update(request_id=request_id, caller="open", facts={})

@@ -27,7 +27,7 @@ OWNER = "owner"
 """The owner's identity, whatever the key is now or was before: what the owner keeps here outlives a change of keys."""
 OPEN = "open"
 """All those whom a gateway without a key lets in from elsewhere: nothing tells them apart."""
-_PROXY_HEADERS = (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")
+_PROXY_HEADERS = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
 _QUERY_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "access_token"})
 
 
@@ -143,7 +143,7 @@ def _on_this_machine(scope: Scope) -> bool:
     """True if it also came from here, and not by way of a proxy."""
     client = scope.get("client")
     near = not client or _loopback(client[0])
-    return near and _is_local(scope) and not any(headers.every(scope, name) for name in _PROXY_HEADERS)
+    return near and _is_local(scope) and not headers.has_any(scope, _PROXY_HEADERS)
 
 
 @lru_cache(maxsize=256)

@@ -1,43 +1,52 @@
 """Reading a request's body: within a size, and within a patience."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import RequestTimeout, TooLarge
-from pplx_gateway.web.leaving import CallerLeft
+from pplx_gateway.web.leaving import CallerLeft, is_whole
 
 # The whole body may take this many times the longest wait for one part, so that a drip cannot hold on for ever.
 _PARTS_OF_PATIENCE = 20
 
 
-async def read_body(receive: Receive, clock: Clock, *, limit: int, wait_seconds: float) -> bytes:
-    """The whole body. `wait_seconds` is the longest wait for the next part.
+async def read_body(
+    receive: Receive, clock: Clock, *, limit: int, wait_seconds: float, scope: Scope | None = None
+) -> bytes:
+    """The whole body. `wait_seconds` is the longest wait for the next part; whose `scope` tells that all of it is here
+    waits for none, which saves the timers.
 
     Raises TooLarge as soon as `limit` bytes are passed, RequestTimeout, CallerLeft.
     """
-    parts: list[bytes] = []
-    size = 0
+    if scope is not None and is_whole(scope):
+        return await _parts(receive, limit, lambda: None)
     try:
         async with clock.deadline(wait_seconds) as timer:
             end = _from_now(clock.real(wait_seconds * _PARTS_OF_PATIENCE))
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise CallerLeft
-                part = message.get("body", b"")
-                size += len(part)
-                if size > limit:
-                    raise too_large(limit)
-                parts.append(part)
-                if not message.get("more_body", False):
-                    break
-                timer.reschedule(min(end, _from_now(clock.real(wait_seconds))))
+            return await _parts(receive, limit, lambda: timer.reschedule(min(end, _from_now(clock.real(wait_seconds)))))
     except TimeoutError:
         raise _too_slow() from None
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _parts(receive: Receive, limit: int, more: Callable[[], None]) -> bytes:
+    """`more` is called before each further part."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise CallerLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        more()
 
 
 async def body_parts(

@@ -51,6 +51,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._line.whole = False
         self.scope[LINE] = self._line  # type: ignore[literal-required]
         if not self._in_head:
             self._begin_head()
@@ -60,6 +61,10 @@ class Connection(HttpToolsProtocol):
         self._head_is_whole()
         super().on_headers_complete()
         self.cycle.transport = HeadHolder(self.loop, self.transport)  # type: ignore[assignment]
+
+    def on_message_complete(self) -> None:
+        self._line.whole = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         self._end(InvalidRequest(msg))

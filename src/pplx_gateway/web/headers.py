@@ -23,6 +23,10 @@ def every(scope: Scope, name: bytes) -> list[bytes]:
     return _table(scope).get(name, [])
 
 
+def has_any(scope: Scope, names: frozenset[bytes]) -> bool:
+    return not names.isdisjoint(_table(scope))
+
+
 def _table(scope: Scope) -> dict[bytes, list[bytes]]:
     """The headers by name, made once a request: layer after layer asks for some."""
     table: dict[bytes, list[bytes]] | None = scope.get(_TABLE)

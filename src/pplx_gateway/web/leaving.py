@@ -14,12 +14,13 @@ class CallerLeft(Exception):
 
 
 class Line:
-    """A caller's connection, as far as a server of our own tells of its end (connection.py). `on_loss` is called then;
-    one request at a time listens."""
+    """A caller's connection, as far as a server of our own tells of it (connection.py). `whole`: all of the last
+    request is here. `on_loss` is called at the connection's end; one request at a time listens."""
 
-    __slots__ = ("lost", "on_loss")
+    __slots__ = ("lost", "on_loss", "whole")
 
     def __init__(self) -> None:
+        self.whole = False
         self.lost = False
         self.on_loss: Callable[[], None] | None = None
 
@@ -31,6 +32,12 @@ class Line:
 
 LINE = "pplx_gateway.line"
 """Where the scope of a request holds its Line."""
+
+
+def is_whole(scope: Scope) -> bool:
+    """True if all of the request is surely here."""
+    line: Line | None = scope.get(LINE)
+    return line is not None and line.whole
 
 
 class Leaving(Interruptible):

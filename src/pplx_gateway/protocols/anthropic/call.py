@@ -6,6 +6,7 @@ from itertools import count
 
 from starlette.types import Receive, Scope, Send
 
+from pplx_gateway import fresh
 from pplx_gateway.decode import decode, unknown_keys
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.gateway import Gateway
@@ -59,7 +60,7 @@ class _MessagesCall(ChatCall):
         return self._opening
 
     def _fresh_id(self) -> str:
-        return f"msg_{secrets.token_hex(12)}"
+        return fresh.name("msg_")
 
     def _headers(self, requested: str, told: Told) -> RawHeaders:
         return [*told_headers(requested, told), *errors.request_id()]

@@ -71,6 +71,7 @@ class Call(ABC):
             self._gateway.clock,
             limit=settings.max_body_bytes,
             wait_seconds=settings.body_timeout_seconds,
+            scope=self._scope,
         )
         self._body_left = False
         return body

@@ -39,6 +39,7 @@ class Fields(Generic[R_contra]):
         self.fields = fields
         self.elsewhere = elsewhere
         self._values = attrgetter(*(field.name.partition(".")[0] for field in fields))
+        self._none = (None,) * len(fields)
 
     def uses(self, request: R_contra) -> Iterator[Use]:
         """What the fields of the request really ask for."""
@@ -52,7 +53,8 @@ class Fields(Generic[R_contra]):
 
     def _given(self, request: R_contra) -> Iterator[Field[R_contra]]:
         """Nearly every field is absent in nearly every request, so all are looked at in one go."""
-        return compress(self.fields, map(is_not, self._values(request), repeat(None)))
+        values = self._values(request)
+        return iter(()) if values == self._none else compress(self.fields, map(is_not, values, repeat(None)))
 
 
 def stop_strings(request: CommonRequest) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """What a plain reply and a stream have in common: who speaks, and what is told beside the answer."""
 
-import secrets
 from typing import NamedTuple
 
+from pplx_gateway import fresh
 from pplx_gateway.answer import Answer, Finished
 from pplx_gateway.catalogue import Catalogue, Model
 from pplx_gateway.complexity import Rating
@@ -31,11 +31,13 @@ class Told(NamedTuple):
 
 
 def fresh_id() -> str:
-    return f"chatcmpl-{secrets.token_hex(12)}"
+    return fresh.name("chatcmpl-")
 
 
 def told_with(told: Told, answer: Answer) -> Told:
     """`told`, and what the answer has brought of the same kind."""
+    if not answer.left_out and not answer.warnings:
+        return told
     return told._replace(dropped=told.dropped + tuple(answer.left_out), warnings=told.warnings + tuple(answer.warnings))
 
 

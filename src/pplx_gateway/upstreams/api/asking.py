@@ -5,7 +5,7 @@ A POST that may have been billed is never repeated. What the API refuses with 40
 
 import logging
 from collections.abc import Callable, Collection, Iterable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from typing import NamedTuple
 
 from pplx_gateway.clock import Clock
@@ -13,6 +13,7 @@ from pplx_gateway.errors import GatewayError, RateLimited, UpstreamError
 from pplx_gateway.transport.exchange import Outgoing, Streaming
 from pplx_gateway.upstreams.api.keys import Key, KeyPool, Wanted
 from pplx_gateway.upstreams.api.keys.health import FAILS_OVER, Health
+from pplx_gateway.upstreams.api.open_stream import OpenStream
 from pplx_gateway.upstreams.api.patience import ApiOptions
 from pplx_gateway.upstreams.api.wire import Exchanges
 from pplx_gateway.upstreams.faults import Faults, read_detail, wait_seconds
@@ -50,7 +51,7 @@ class Asking:
         self._clock = clock
         self._options = options
 
-    async def until_taken(self, call: Call, transfer: AsyncExitStack) -> Taken:
+    async def until_taken(self, call: Call, transfer: OpenStream) -> Taken:
         """The stream is open as long as `transfer` is."""
         attempt, failures = 1, dict[str, GatewayError]()
         while True:
@@ -82,9 +83,9 @@ class Asking:
                 health.used()
                 return key, health
 
-    async def _send(self, call: Call, key: Key, health: Health, transfer: AsyncExitStack) -> Streaming:
+    async def _send(self, call: Call, key: Key, health: Health, transfer: OpenStream) -> Streaming:
         try:
-            streaming = await transfer.enter_async_context(self._transport.stream(call.outgoing(key)))
+            streaming = await transfer.enter(self._transport.stream(call.outgoing(key)))
             if is_good(streaming):
                 health.answered()
                 return streaming
@@ -96,9 +97,9 @@ class Asking:
             health.unsettled()
 
 
-async def enter(transport: Exchanges, outgoing: Outgoing, faults: Faults, transfer: AsyncExitStack) -> Streaming:
+async def enter(transport: Exchanges, outgoing: Outgoing, faults: Faults, transfer: OpenStream) -> Streaming:
     """Raises the error that any status but a good one means; redirects are among them."""
-    streaming = await transfer.enter_async_context(transport.stream(outgoing))
+    streaming = await transfer.enter(transport.stream(outgoing))
     if is_good(streaming):
         return streaming
     raise (await refusal(streaming, faults))[0]

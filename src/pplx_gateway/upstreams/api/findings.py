@@ -3,7 +3,6 @@
 The same things come as reasoning events, as finished items and in the final response; each is told once.
 """
 
-import hashlib
 from collections.abc import Iterable
 
 import msgspec
@@ -36,12 +35,12 @@ class Findings:
         self._pages: set[str] = set()
         self._images: set[str] = set()
         self._natives: set[bytes] = set()
-        self._items: set[bytes] = set()
+        self._items: set[int] = set()
         self._thought = ""
 
     def repeated(self, item: msgspec.Raw) -> bool:
         """True for an item that came before, byte by byte, as the final response repeats them."""
-        digest = hashlib.blake2b(item, digest_size=16).digest()
+        digest = hash(bytes(item))  # 64 bits, keyed anew in each process: a run has few items
         known = digest in self._items
         self._items.add(digest)
         return known

@@ -7,7 +7,6 @@ reader leaves, it is cancelled by id, since nobody would read it; one that detac
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 from pplx_gateway.clock import Clock
@@ -17,6 +16,7 @@ from pplx_gateway.operations import RunEvent
 from pplx_gateway.transport.exchange import Streaming
 from pplx_gateway.upstreams.api.asking import FaultsOf, enter
 from pplx_gateway.upstreams.api.keys import Key
+from pplx_gateway.upstreams.api.open_stream import OpenStream
 from pplx_gateway.upstreams.api.patience import OUTWARD_WAIT_SECONDS, ApiOptions
 from pplx_gateway.upstreams.api.pickups import Look, Pickups, RunGone
 from pplx_gateway.upstreams.api.raw_events import RawReader
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 _NOTHING_TO_CANCEL = (400, 404)  # over already, or unknown (docs/wire-agent.md 2.8)
 
-Begin = Callable[[AsyncExitStack], Awaitable[Run[BatchT]]]
+Begin = Callable[[OpenStream], Awaitable[Run[BatchT]]]
 Seen = Callable[[Run[BatchT]], Awaitable[None]]
 
 
@@ -59,7 +59,7 @@ class Runner:
 
     async def batches(self, begin: Begin[BatchT], seen: Seen[BatchT] = _unseen) -> AsyncGenerator[BatchT, None]:
         """`seen` is told after each read, before what it brought is given out."""
-        transfer, run = AsyncExitStack(), None
+        transfer, run = OpenStream(), None
         try:
             run = await begin(transfer)
             del begin  # what was sent need not stay as long as the answer
@@ -109,7 +109,7 @@ class Runner:
         )
         return run, reader
 
-    async def look(self, run: Run[Any], look: Look, transfer: AsyncExitStack, *, exactly: bool = False) -> None:
+    async def look(self, run: Run[Any], look: Look, transfer: OpenStream, *, exactly: bool = False) -> None:
         """Another stream of the run, or the reason why there is none. `exactly` = what its place has no events for any
         more is an error; else the whole run does."""
         if look.wait_seconds:
@@ -135,7 +135,7 @@ class Runner:
         if self._cancelling:
             await asyncio.wait(self._cancelling, timeout=self._clock.real(self._options.cancel_seconds))
 
-    async def _resume(self, run: Run[Any], transfer: AsyncExitStack, *, whole: bool, exactly: bool) -> Streaming:
+    async def _resume(self, run: Run[Any], transfer: OpenStream, *, whole: bool, exactly: bool) -> Streaming:
         faults, run_id = self._faults(run.key), run.run_id or ""
         if not whole:
             try:

@@ -1,7 +1,6 @@
 """The api upstream: a question becomes one run of the Agent API, always streamed (runner.py)."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack
 from functools import partial
 
 from pplx_gateway.answer import Batch
@@ -16,6 +15,7 @@ from pplx_gateway.upstreams.api.assembly import Assembly
 from pplx_gateway.upstreams.api.draft import Draft, unsigned_calls
 from pplx_gateway.upstreams.api.handles import Handle
 from pplx_gateway.upstreams.api.keys import Key, KeyPool
+from pplx_gateway.upstreams.api.open_stream import OpenStream
 from pplx_gateway.upstreams.api.operations import Calls, operations
 from pplx_gateway.upstreams.api.patience import ApiOptions
 from pplx_gateway.upstreams.api.pickups import BACKGROUND_PICKUPS, FOREGROUND_PICKUPS, Brief, Lasting, Look
@@ -112,24 +112,26 @@ class ApiUpstream:
 
         return self._runner.batches(begin, seen)
 
-    async def _start(self, question: Question, model: Model, caller: str, transfer: AsyncExitStack) -> Run[Batch]:
+    async def _start(self, question: Question, model: Model, caller: str, transfer: OpenStream) -> Run[Batch]:
         calls = unsigned_calls(question)
         draft = Draft(question, model, await self._signatures.find(caller, calls) if calls else {})
         timeouts = self._options.timeouts(research=model.research or question.background)
         call = Call(draft.wanted, lambda key: self._wire.ask(key, draft.body(key), timeouts))
         taken = await self._asking.until_taken(call, transfer)
-        run = self._new_run(draft.request, model, taken.key)
+        run = self._new_run(draft.request, model, taken.key, joins=not (question.streamed or question.background))
         run.read(taken.streaming)
         return run
 
-    async def _rejoin(self, run_id: str, question: Question, model: Model, transfer: AsyncExitStack) -> Run[Batch]:
+    async def _rejoin(self, run_id: str, question: Question, model: Model, transfer: OpenStream) -> Run[Batch]:
         handle = Handle.read(run_id)
         request = without_prompt(question, model)._replace(lasting=True)
         run = self._new_run(request, model, self._keys.named(handle.key_name), handle.run_id)
         await self._runner.look(run, Look(), transfer)
         return run
 
-    def _new_run(self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None) -> Run[Batch]:
+    def _new_run(
+        self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None, *, joins: bool = False
+    ) -> Run[Batch]:
         signatures: dict[str, str] = {}
         faults = self._faults(key)
         sight = self._canary.sight("api") if self._canary else None
@@ -140,6 +142,7 @@ class ApiUpstream:
             faults=faults,
             keep_signature=signatures.__setitem__,
             sight=sight,
+            joins=joins,
         )
         assembly.run_id = run_id
         reader = Reader(

@@ -18,6 +18,7 @@ from pplx_gateway.upstreams.api.keys.rotation import Rotation
 
 PIN_HEADER = "x-pplx-key-name"
 MOST_ROTATIONS = 256
+MOST_FITS = 256
 MOST_SECRETS = 1000
 _NO_KEYS = "No key for the Perplexity API is set up: set PERPLEXITY_API_KEY, or name keys in config.json."
 
@@ -47,6 +48,7 @@ class KeyPool:
         self._health: dict[str, Health] = {}
         self._secrets: OrderedDict[str, None] = OrderedDict()
         self._rotations: dict[tuple[str, ...], Rotation] = {}
+        self._fits: dict[Wanted, Sequence[Key]] = {}
         self.replace(keys)
 
     @property
@@ -66,6 +68,7 @@ class KeyPool:
             for name in self._keys
         }
         self._rotations.clear()
+        self._fits.clear()
         self._remember_secrets()
 
     def forget(self, name: str) -> None:
@@ -137,7 +140,16 @@ class KeyPool:
         while len(self._secrets) > MOST_SECRETS:
             self._secrets.popitem(last=False)
 
-    def _fitting(self, wanted: Wanted) -> list[Key]:
+    def _fitting(self, wanted: Wanted) -> Sequence[Key]:
+        """Never empty. Known until the keys are replaced."""
+        fitting = self._fits.get(wanted)
+        if fitting is None:
+            if len(self._fits) >= MOST_FITS:
+                self._fits.clear()
+            fitting = self._fits[wanted] = self._found_fitting(wanted)
+        return fitting
+
+    def _found_fitting(self, wanted: Wanted) -> Sequence[Key]:
         usable = [key for key in self._keys.values() if key.usable]
         if not usable:
             raise UpstreamAuth(_NO_KEYS)

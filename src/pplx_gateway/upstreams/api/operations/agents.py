@@ -1,13 +1,14 @@
 """Runs of the agent as they are told, for callers who speak the API's own dialect (docs/wire-agent.md 2)."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Protocol, Self
 
 from pplx_gateway.errors import GatewayError, InvalidRequest, NotFound, UpstreamTruncated
 from pplx_gateway.operations import Native, Owned, RunEnd, RunEvent, RunOrder
 from pplx_gateway.upstreams.api.assembly import is_run_id
+from pplx_gateway.upstreams.api.open_stream import OpenStream
 from pplx_gateway.upstreams.api.operations.calls import Calls, owned_path, query
 from pplx_gateway.upstreams.api.pickups import (
     BACKGROUND_PICKUPS,
@@ -66,7 +67,7 @@ class ApiAgents:
             return None
         raise InvalidRequest(f"The run, which is over, has no event {after}, or not any more.", param="starting_after")
 
-    async def _start(self, order: RunOrder, told: "ApiAgentRun", transfer: AsyncExitStack) -> Run[Events]:
+    async def _start(self, order: RunOrder, told: "ApiAgentRun", transfer: OpenStream) -> Run[Events]:
         taken = await self._calls.take(order, transfer)
         run, reader = self._runner.raw_run(
             taken.key,
@@ -79,7 +80,7 @@ class ApiAgents:
         return run
 
     async def _follow(
-        self, owned: Owned, after: int | None, to_the_end: bool, told: "ApiAgentRun", transfer: AsyncExitStack
+        self, owned: Owned, after: int | None, to_the_end: bool, told: "ApiAgentRun", transfer: OpenStream
     ) -> Run[Events]:
         if not is_run_id(owned.id):
             raise NotFound("There is no such run.")
@@ -97,7 +98,7 @@ class ApiAgents:
 
 
 class _Begin(Protocol):
-    async def __call__(self, told: "ApiAgentRun", transfer: AsyncExitStack) -> Run[Events]: ...
+    async def __call__(self, told: "ApiAgentRun", transfer: OpenStream) -> Run[Events]: ...
 
 
 class ApiAgentRun:

@@ -5,7 +5,7 @@ What may have been billed is never sent twice (asking.py). Reading costs nothing
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -28,6 +28,7 @@ from pplx_gateway.transport.exchange import Headers, Method, Outgoing, Streaming
 from pplx_gateway.upstreams.api.asking import Asking, Call, FaultsOf, Taken, enter
 from pplx_gateway.upstreams.api.events import NotJson, Shape
 from pplx_gateway.upstreams.api.keys import Key, KeyPool, Wanted
+from pplx_gateway.upstreams.api.open_stream import OpenStream
 from pplx_gateway.upstreams.api.patience import OUTWARD_WAIT_SECONDS, ApiOptions
 from pplx_gateway.upstreams.api.wire import Exchanges, Wire
 
@@ -112,7 +113,7 @@ class Calls:
         def outgoing(key: Key) -> Outgoing:
             return self._wire.call("POST", path, key, self._timeouts, body=body, content=content)
 
-        async with AsyncExitStack() as transfer:
+        async with OpenStream() as transfer:
             with hinting():
                 key, streaming = await self._asking.until_taken(
                     Call(Wanted(names, key_name, others=others), outgoing), transfer
@@ -123,7 +124,7 @@ class Calls:
                 note(Answered(key, streaming.headers, b"").receipt())
                 raise
 
-    async def take(self, order: RunOrder, transfer: AsyncExitStack) -> Taken:
+    async def take(self, order: RunOrder, transfer: OpenStream) -> Taken:
         """A run whose events are a stream that is open as long as `transfer` is. Raises GatewayError."""
         timeouts = self._options.timeouts(research=order.patient)
         wanted = Wanted(order.names, order.key_name, others=order.others)
@@ -156,7 +157,7 @@ class Calls:
         """Bytes of any kind, as they come."""
         key = self._keys.named(key_name)
         outgoing = self._wire.call("GET", path, key, self._timeouts, accept="application/octet-stream")
-        async with AsyncExitStack() as transfer:
+        async with OpenStream() as transfer:
             with of_things():
                 streaming = await enter(self._transport, outgoing, self._faults(key), transfer)
             yield streaming
@@ -186,7 +187,7 @@ class Calls:
             attempt += 1
 
     async def _once(self, outgoing: Outgoing, key: Key) -> Answered:
-        async with AsyncExitStack() as transfer:
+        async with OpenStream() as transfer:
             streaming = await enter(self._transport, outgoing, self._faults(key), transfer)
             return Answered(key, streaming.headers, await _whole(streaming))
 
