@@ -7,9 +7,9 @@ at most.
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Sequence
 
+from pplx_gateway import fresh
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import StoreUnavailable
 from pplx_gateway.observing.watching import Nobody, Watch
@@ -100,7 +100,7 @@ class Ledger:
         return note
 
     def _apart(self, caller: str, beside: Tab | None) -> Tab:
-        entry = Entry(id=f"req_{secrets.token_hex(12)}", at=self.clock.now(), caller=caller)
+        entry = Entry(id=fresh.name("req_"), at=self.clock.now(), caller=caller)
         if beside is not None:
             entry.face, entry.operation = beside.entry.face, beside.entry.operation
             entry.caller_name = beside.entry.caller_name

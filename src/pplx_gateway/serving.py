@@ -35,7 +35,7 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         reason = error.strerror or "cannot be bound"
-        raise OSError(f"{host}:{port}: {reason}. Choose another port with --port or PPLX_PROXY_PORT.") from None
+        raise OSError(f"{host}:{port}: {reason}. Choose another port with --port.") from None
     listener.listen(BACKLOG)
     listener.setblocking(False)
     return listener

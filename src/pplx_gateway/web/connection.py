@@ -1,10 +1,10 @@
 """uvicorn's HTTP/1.1 connection with what it lacks: a limit and a patience for headers, and mistakes told in JSON."""
 
 import asyncio
-import secrets
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from pplx_gateway import fresh
 from pplx_gateway.errors import GatewayError, InvalidRequest, RequestTimeout, TooLarge
 from pplx_gateway.protocols.openai import errors
 from pplx_gateway.web.leaving import LINE, Line
@@ -139,4 +139,4 @@ class HeadHolder:
 
 
 def _fresh_id() -> bytes:
-    return b"req_" + secrets.token_hex(12).encode()
+    return fresh.name("req_").encode()

@@ -65,7 +65,7 @@ class Leaving(Interruptible):
 
     def settle(self) -> None:
         super().settle()
-        if self._line is not None:
+        if self._line is not None and self._line.on_loss == self._leave:  # the next request may listen already
             self._line.on_loss = None
         if self._watch is not None:
             self._watch.cancel()

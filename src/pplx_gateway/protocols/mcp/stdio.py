@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import secrets
 import signal
 from concurrent.futures import Future
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 from pplx_agent_mcp import Call, Cancelled, Fields, Work
 
-from pplx_gateway import collector, logs
+from pplx_gateway import collector, fresh, logs
 from pplx_gateway.clock import Clock
 from pplx_gateway.ledger import Ledger
 from pplx_gateway.opening import open_gateway, secrets_of
@@ -74,7 +73,7 @@ class Calls(NamedTuple):
         asker = Asker(OWNER, report=report)
         if not call.name:
             return await self.face.perform(call.method, call.arguments, asker)
-        entry = Entry(id=f"req_{secrets.token_hex(12)}", at=self.ledger.clock.now(), caller=OWNER)
+        entry = Entry(id=fresh.name("req_"), at=self.ledger.clock.now(), caller=OWNER)
         entry.face = entry.operation = "mcp"
         tab = self.ledger.tab(entry)
         try:

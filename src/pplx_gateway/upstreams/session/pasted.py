@@ -19,6 +19,8 @@ _NAMED = re.compile(rf'(?<![\w.-])({re.escape(NAME)}(?:\.\d{{1,2}})?)(?:=|\t+|: 
 _LOOKS_NAMED = re.compile(r"session-token(?:\.\d+)?[=\t:]|;")
 # Under these keys a JSON document may hold the cookie as text, or more JSON.
 _KEYS = frozenset({"session_token", "sessionToken", "session-token", "token", "cookie", "cookies", "value"})
+# What programs write where they have nothing.
+_NOTHING = frozenset({"null", "undefined", "None", "true", "false"})
 _SITE = "perplexity"
 _NO_JSON = "The session token looks like JSON but is not."
 
@@ -54,7 +56,7 @@ def _value(text: str) -> str:
         return _from_json(_parsed(text))
     if found := _NAMED.findall(text):
         return joined({name: value for name, value in reversed(found) if value})
-    return "" if _LOOKS_NAMED.search(text) else text
+    return "" if text in _NOTHING or _LOOKS_NAMED.search(text) else text
 
 
 def _unquoted(text: str) -> str:
