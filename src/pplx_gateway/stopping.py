@@ -1,4 +1,5 @@
-"""A stop in stages where the server is not ours (workers, `uvicorn pplx_gateway.asgi:app`).
+"""A stop while all is still starting, and one in stages where the server is not ours (workers, `uvicorn
+pplx_gateway.asgi:app`).
 
 Such a server waits for the answers under way and then cancels them, which their callers cannot tell from an answer that
 is whole. Here they are ended before that, with an error.
@@ -17,6 +18,24 @@ from pplx_gateway.serving import GRACE_SECONDS
 logger = logging.getLogger("pplx_gateway")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextlib.contextmanager
+def cut_short() -> Iterator[None]:
+    """While inside: SIGTERM cancels the task, as Ctrl-C does already. What a handler raises instead comes up wherever
+    the loop is at the moment, also where nobody lets it through, and then the process stays."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+
+    def caught(_number: int, _frame: FrameType | None) -> None:
+        if task is not None:
+            loop.call_soon_threadsafe(task.cancel)
+
+    before = signal.signal(signal.SIGTERM, caught)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

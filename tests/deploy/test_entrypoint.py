@@ -108,7 +108,7 @@ async def test_a_stop_while_it_is_still_starting_ends_it(tmp_path: Path) -> None
         await asyncio.wait_for(started.process.stderr.readline(), 30)  # its first line, well before it listens
         started.stop()
         status, err = await started.ended()
-    assert status == 0
+    assert status == 0, err
     assert "Traceback" not in err
 
 

@@ -13,7 +13,7 @@ from pplx_gateway.catalogue import Catalogue
 from pplx_gateway.clock import Clock
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.settings import Settings
-from pplx_gateway.stopping import cut_late
+from pplx_gateway.stopping import cut_late, cut_short
 from tests.test_commands import program
 
 
@@ -28,6 +28,21 @@ async def test_a_command_that_is_told_to_stop_closes_what_it_opened(
     assert "Traceback" not in err
     left = [name for name in os.listdir(tmp_path) if name.startswith("pplx-gateway-demo-")]
     assert not left, "the demo takes its folder with it"
+
+
+async def test_a_stop_cancels_what_still_starts_and_nothing_beside_it() -> None:
+    async def starts() -> None:
+        with cut_short():
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
+
+    before = signal.getsignal(signal.SIGTERM)
+    beside = asyncio.create_task(asyncio.Event().wait())
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(starts())
+    assert not beside.done()
+    assert signal.getsignal(signal.SIGTERM) is before
+    beside.cancel()
 
 
 class Slow:

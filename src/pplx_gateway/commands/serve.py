@@ -2,10 +2,10 @@
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import signal
-import sys
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +18,7 @@ from pplx_gateway.clock import Clock
 from pplx_gateway.opening import open_gateway, secrets_of, startup_lines
 from pplx_gateway.serving import Server, address, announce, bind, configuration
 from pplx_gateway.settings import Settings
+from pplx_gateway.stopping import cut_short
 from pplx_gateway.web.app import create_app
 
 logger = logging.getLogger("pplx_gateway")
@@ -37,12 +38,13 @@ def run(options: argparse.Namespace) -> None:
     if options.workers > 1:
         _many(settings, options.workers)
     else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with contextlib.suppress(asyncio.CancelledError), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_one(settings))
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    sys.exit(0)
+    """Nothing is open yet that wants closing, and an exception would come up wherever the start is by now."""
+    os._exit(0)
 
 
 def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
@@ -54,12 +56,13 @@ def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
 
 async def _one(settings: Settings) -> None:
     listener = bind(settings.host, settings.port)
-    gateway = await open_gateway(settings, Clock(settings.clock_factor), Path.cwd())
-    server = Server(create_app(gateway), lambda: announce(address(listener)), gateway.close)
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        await gateway.close()
+    with cut_short():
+        gateway = await open_gateway(settings, Clock(settings.clock_factor), Path.cwd())
+        server = Server(create_app(gateway), lambda: announce(address(listener)), gateway.close)
+        try:
+            await server.serve(sockets=[listener])
+        finally:
+            await gateway.close()
 
 
 def _many(settings: Settings, workers: int) -> None:
