@@ -9,7 +9,7 @@ import pytest
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import StoreUnavailable
 from pplx_gateway.store import Database, Fact, Facts, Leases, Threads
-from pplx_gateway.store.threads import KEEP_SECONDS
+from pplx_gateway.store.threads import KEEP_SECONDS, SWEEP_EVERY
 
 
 class LaterClock(Clock):
@@ -89,6 +89,18 @@ async def test_an_older_store_is_brought_up_to_date(tmp_path: Path) -> None:
     database = await Database.open(tmp_path / "s.sqlite")
     assert await Facts(database).get("a") == Fact(b"\0", 1)
     assert await Leases(database, Clock(), "one").take("probe", 10)
+    await database.close()
+
+
+async def test_the_oldest_threads_go_when_there_are_too_many(tmp_path: Path) -> None:
+    database = await Database.open(tmp_path / "s.sqlite")
+    clock = LaterClock()
+    threads = Threads(database, clock, rows=10)
+    for number in range(2 * SWEEP_EVERY + 1):
+        clock.offset = number
+        await threads.put(number.to_bytes(2), b"v")
+    held = [bytes(key) for (key,) in await database.fetch("select key from threads order by written_at")]
+    assert held == [number.to_bytes(2) for number in range(2 * SWEEP_EVERY - 9, 2 * SWEEP_EVERY + 1)]
     await database.close()
 
 

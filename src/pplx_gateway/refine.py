@@ -84,6 +84,8 @@ class Refinery:
         return self._stop.hit
 
     def feed(self, batch: Batch) -> Batch:
+        if len(batch) > 1:
+            batch = _joined(batch)
         if self._stages or not self._thinking.done:
             return self._refined(batch)
         for index, event in enumerate(batch):
@@ -123,11 +125,7 @@ class Refinery:
         out.append(event)
 
     def _refine_text(self, event: TextDelta, out: Batch) -> None:
-        if not self._stages and self._thinking.done:
-            self._pieces.append(event.text)
-            out.append(event)
-            return
-        reasoning, content = self._thinking.feed(event.text)
+        reasoning, content = ("", event.text) if self._thinking.done else self._thinking.feed(event.text)
         for stage in self._stages:
             content = stage.feed(content)
         self._let_out(Split(reasoning, content), event, out)
@@ -171,3 +169,20 @@ class Refinery:
         """An answer without text stays one: a list alone would look like an answer."""
         calls = self._tool_called or event.reason == "tool_calls"
         return self._append_list and bool(self._pieces) and not calls and not self._stop.hit
+
+
+def _joined(batch: Batch) -> Batch:
+    """Texts that came in one read, and side by side, as one: each piece costs its way through all the stages."""
+    out: Batch = []
+    texts: list[str] = []
+    for event in batch:
+        if type(event) is TextDelta:
+            texts.append(event.text)
+            continue
+        if texts:
+            out.append(TextDelta("".join(texts)))
+            texts.clear()
+        out.append(event)
+    if texts:
+        out.append(TextDelta("".join(texts)))
+    return out

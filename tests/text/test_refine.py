@@ -216,9 +216,19 @@ def test_kept_text_passes_as_the_same_object() -> None:
     refinery = Refinery(marks="keep")
     first, second, third = deltas("The Leie[1]", " meets [", "2]")
     assert refinery.feed([first])[0] is first
-    batch: Batch = [second, third, SearchStep(kind="read")]
+    batch: Batch = [second]
     assert refinery.feed(batch) is batch
+    assert refinery.feed([third, SearchStep(kind="read")])[0] == third
     assert refinery.text == "The Leie[1] meets [2]"
+
+
+def test_texts_of_one_read_that_stand_side_by_side_go_out_as_one() -> None:
+    for marks in ("keep", "strip", "link"):
+        refinery = Refinery(marks=marks, expect_sources=False)
+        step = SearchStep(kind="read")
+        batch: Batch = [*deltas("The ", "Leie"), step, *deltas(" meets ", "the ", "Scheldt")]
+        assert refinery.feed(batch) == [*deltas("The Leie"), step, *deltas(" meets the Scheldt")]
+        assert refinery.text == "The Leie meets the Scheldt"
 
 
 @pytest.mark.parametrize("event", [FOUND, CALL, STOP])
@@ -301,6 +311,18 @@ def test_the_cut_does_not_matter(
     assert refined(*pieces) == refined(whole) == refined(*whole)
 
 
+def joined(events: Batch) -> Batch:
+    """With neighbouring texts as one."""
+    out: Batch = []
+    for event in events:
+        last = out[-1] if out else None
+        if isinstance(event, TextDelta | ReasoningDelta) and type(last) is type(event):
+            out[-1] = type(event)(last.text + event.text)
+        else:
+            out.append(event)
+    return out
+
+
 @given(
     st.lists(st.sampled_from([FOUND, CALL, Warned("w"), *deltas("a[", "1]", "<think>", "</think>", "b")])),
     st.integers(1, 4),
@@ -310,7 +332,7 @@ def test_batches_do_not_matter(events: Batch, size: int) -> None:
     one, other = Refinery(marks="strip"), Refinery(marks="strip")
     singly = [sent for event in events for sent in one.feed([event])]
     batched = [sent for start in range(0, len(events), size) for sent in other.feed(events[start : start + size])]
-    assert singly == batched
+    assert joined(singly) == joined(batched)
     assert [event for event in singly if isinstance(event, ToolCall | Warned | Finished)] == [
         event for event in events if isinstance(event, ToolCall | Warned | Finished)
     ]

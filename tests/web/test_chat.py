@@ -428,7 +428,7 @@ async def test_each_batch_is_one_write() -> None:
             frames = (await socket.reader.readexactly(size + 2))[:-2]
             assert frames.endswith(b"\n\n")
             sizes.append(frames.count(b"data: "))
-    assert sizes == [4, 3]
+    assert sizes == [2, 3]  # the role, the text; the text, the finish chunk, [DONE]
 
 
 # leaving

@@ -29,6 +29,7 @@ class Connection(HttpToolsProtocol):
         self._begun = False
         self._line = Line()
         super().connection_made(transport)
+        self.flow._is_writable_event = Signal(on=True)
         self._patience = None
         self._begin_head()
         self._await_head()
@@ -61,6 +62,7 @@ class Connection(HttpToolsProtocol):
         self._head_is_whole()
         super().on_headers_complete()
         self.cycle.transport = HeadHolder(self.loop, self.transport)  # type: ignore[assignment]
+        self.cycle.message_event = Signal()
 
     def on_message_complete(self) -> None:
         self._line.whole = True
@@ -101,6 +103,16 @@ class Connection(HttpToolsProtocol):
         lines += [b"%b: %b\r\n" % header for header in rendered.headers]
         self.transport.write(b"".join([*lines, b"\r\n", rendered.body]))
         self.transport.close()
+
+
+class Signal(asyncio.Event):
+    """asyncio's own makes room for 64 who wait, 0.7 KB each, and a stream has two of them that hardly anyone awaits."""
+
+    def __init__(self, *, on: bool = False) -> None:
+        super().__init__()
+        self._waiters = []  # type: ignore[assignment]
+        if on:
+            self.set()
 
 
 class HeadHolder:

@@ -74,8 +74,10 @@ class Admission:
             self._life.refuse()
             if not any(self._credentials.holds(token) for token in self._own):
                 raise CookieOutdated("The cookie was renewed while Perplexity answered a stranger. Ask again.")
+        if sign not in ("doubt", "proof"):
+            return
         state = self._life.standing().state
-        if sign == "proof" or (sign == "doubt" and state != "valid"):
+        if sign == "proof" or state != "valid":
             logger.warning("an answer for strangers was held back", extra={"state": state})
             raise AnsweredStranger(_AS_A_STRANGER[state == "valid"])
 

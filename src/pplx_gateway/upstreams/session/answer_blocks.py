@@ -53,13 +53,15 @@ class AnswerBlocks:
         self._whole = ChunkedText(oddities)
         self._numbered: dict[int, ChunkedText] = {}
         self._sections = Sections(self._numbered)
-        self._by_usage = {"ask_text": self._whole}
+        self._by_usage: dict[str, ChunkedText | None] = {"ask_text": self._whole}
 
     def of(self, usage: str) -> ChunkedText | None:
         """The text that `usage` carries; None for usages that carry none of the answer."""
-        found = self._by_usage.get(usage)
-        if found is None and (section := _SECTION.fullmatch(usage)):
-            found = self._by_usage[usage] = ChunkedText(self._oddities)
+        if usage in self._by_usage:
+            return self._by_usage[usage]
+        section = _SECTION.fullmatch(usage)
+        found = self._by_usage[usage] = ChunkedText(self._oddities) if section else None
+        if found is not None and section is not None:
             self._numbered[int(section[1])] = found
         return found
 
@@ -75,7 +77,7 @@ class AnswerBlocks:
     @property
     def broken(self) -> bool:
         """There is text, and a piece of it is missing."""
-        return any(not text.empty for text in self._by_usage.values()) and self.final() is None
+        return any(text and not text.empty for text in self._by_usage.values()) and self.final() is None
 
     def final(self) -> FinalText | None:
         """The best text at the end, or None if there is none without a gap."""

@@ -129,6 +129,9 @@ class ChunkedText:
         gap = offset - len(held)
         if gap == 0:
             held.extend(chunks)
+            if self._ready == offset:
+                self._ready = len(held)
+                return
         elif gap > MAX_GAP_CHUNKS or offset < 0:
             self._oddities.note("offset_out_of_range")
             self._dirty = True

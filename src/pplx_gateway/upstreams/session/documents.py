@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET, Raw
+import msgspec
+from msgspec import UNSET, Raw, Struct
 
 from pplx_gateway.upstreams.session.frames import BLOCK_RAWS, SLOW, Block, Patch, parse
 from pplx_gateway.upstreams.session.json_patch import BadPatch, apply
@@ -11,12 +12,13 @@ from pplx_gateway.upstreams.session.letters import whole_value
 from pplx_gateway.upstreams.session.oddities import Oddities
 
 WORKFLOW = "workflow_block"  # its chunks may end in half a letter: they are joined first
+WEB_RESULTS = "web_result_block"
 
 FIELD_OF_USAGE = {
     "plan": "plan_block",
     "pro_search_steps": "plan_block",
     "reasoning_plan": "reasoning_plan_block",
-    "web_results": "web_result_block",
+    "web_results": WEB_RESULTS,
     "sources_answer_mode": "sources_mode_block",
     "media_items": "media_block",
     "image_answer_mode": "image_mode_block",
@@ -61,10 +63,10 @@ class Documents:
         """Blocks are repeated in frame after frame: equal bytes are not decoded again."""
         if self._wholes.get(key) == payload:
             return None
-        self._wholes[key] = payload.copy()  # itself it would keep the whole event
+        whole = self._wholes[key] = payload.copy()  # itself it would keep the whole event
         self._changed.pop(key, None)
         self._dirty.discard(key)
-        return key[1], _document(key, payload)
+        return key[1], _listing(whole) if key[1] == WEB_RESULTS else _document(key, whole)
 
     def _patched(self, key: Key, patches: Sequence[Patch]) -> tuple[str, Any] | None:
         if (whole := self._wholes.pop(key, None)) is not None:
@@ -88,3 +90,18 @@ class Documents:
 
 def _document(key: Key, payload: Raw) -> Any:
     return parse(payload, halves=key[1] == WORKFLOW)
+
+
+class _Listing(Struct):
+    web_results: list[Raw] | None = None
+
+
+_LISTINGS = msgspec.json.Decoder(_Listing)
+
+
+def _listing(payload: Raw) -> Any:
+    """The long list comes in frame after frame with little new in it: its entries stay bytes, to be compared first."""
+    try:
+        return {"web_results": _LISTINGS.decode(payload).web_results}
+    except (msgspec.DecodeError, RecursionError):
+        return parse(payload)

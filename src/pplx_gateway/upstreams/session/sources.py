@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Raw
+
 from pplx_gateway.answer import Source
+from pplx_gateway.upstreams.session.frames import parse
 from pplx_gateway.upstreams.session.oddities import Oddities
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -19,15 +22,22 @@ class SourceList:
     def __init__(self, oddities: Oddities) -> None:
         self._oddities = oddities
         self._held: dict[int, Source] = {}
+        self._entries: list[Raw] = []  # from number 1 on, what the sources in place were read from
         self._listed = False  # a list whose order is that of the marks has been seen
         self._unnumbered: list[Mapping[str, Any]] = []
 
     def results(self, entries: Any) -> list[Source]:
-        """From a `web_results` list; the newest list holds. Gives what is new or changed."""
+        """From a `web_results` list, of entries or their JSON; the newest list holds. Gives what is new or changed."""
         if not isinstance(entries, list) or not entries:
             return []
         self._listed = True
-        return self._take(enumerate(entries, 1))
+        beyond = self._entries[len(entries) :]
+        if entries == self._entries[: len(entries)]:
+            return []
+        found = self._take(enumerate(entries, 1))
+        if isinstance(entries[0], Raw):
+            self._entries = [*entries, *beyond]
+        return found
 
     def rows(self, rows: Any) -> list[Source]:
         """From the rows of `sources_answer_mode`. A row without a number waits for `unlisted`."""
@@ -53,8 +63,9 @@ class SourceList:
 
     def _take(self, entries: Any) -> list[Source]:
         changed = []
+        self._entries = []
         for number, entry in entries:
-            source = self._source(number, entry)
+            source = self._source(number, parse(entry) if isinstance(entry, Raw) else entry)
             if source is not None and self._held.get(number) != source:
                 self._held[number] = source
                 changed.append(source)
