@@ -1,10 +1,9 @@
-"""The gateway from Python, without HTTP: `async with open_gateway() as gateway` asks questions and streams events.
+"""The gateway from Python, without HTTP: `async with Gateway(settings) as gateway` asks questions and streams events.
 
 The same object is an ASGI app to mount in another program (`gateway.app`).
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from functools import cached_property
 
 import msgspec
@@ -17,7 +16,7 @@ from pplx_gateway.catalogue import Model
 from pplx_gateway.clock import Clock
 from pplx_gateway.errors import InvalidRequest
 from pplx_gateway.exchange import Exchange
-from pplx_gateway.gateway import Gateway
+from pplx_gateway.gateway import Gateway as Parts
 from pplx_gateway.question import Effort, Message, Question, Search, TextPart
 from pplx_gateway.settings import Settings
 from pplx_gateway.web.app import create_app
@@ -25,9 +24,9 @@ from pplx_gateway.web.authentication import OWNER
 
 
 class OpenGateway:
-    """What `open_gateway` gives. All of it raises GatewayError (errors.py)."""
+    """What a Gateway is inside its block. All of it raises GatewayError (errors.py)."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Parts) -> None:
         self.gateway = gateway
 
     def ask(
@@ -102,14 +101,19 @@ class Mounted:
         await self._app(scope, receive, send)
 
 
-@asynccontextmanager
-async def open_gateway(settings: Settings | None = None) -> AsyncIterator[OpenGateway]:
-    """`settings` None = those of the environment and `.env`. Raises SettingsError, ValueError that names the setting,
-    StoreUnavailable."""
-    settings = environment.load().settings if settings is None else settings
-    environment.check(settings)
-    gateway = await opening.open_gateway(settings, Clock(settings.clock_factor))
-    try:
-        yield OpenGateway(gateway)
-    finally:
-        await gateway.close()
+class Gateway:
+    """Open inside its `async with`, and closed in stages at the block's end. `settings` None = those of the environment
+    and `.env`. Entering raises SettingsError, ValueError that names the setting, StoreUnavailable."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings
+        self._opened: list[Parts] = []
+
+    async def __aenter__(self) -> OpenGateway:
+        settings = environment.load().settings if self._settings is None else self._settings
+        environment.check(settings)
+        self._opened.append(await opening.open_gateway(settings, Clock(settings.clock_factor)))
+        return OpenGateway(self._opened[-1])
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._opened.pop().close()

@@ -9,9 +9,9 @@ from pplx_gateway.capabilities import Feature, Support, used_features
 from pplx_gateway.catalogue import Catalogue, Model
 from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.operations import Runs
-from pplx_gateway.permits import permitted, permitted_models
+from pplx_gateway.permits import permitted, permitted_models, permitted_order
 from pplx_gateway.question import Question
-from pplx_gateway.routing import Route, Router
+from pplx_gateway.routing import STAND_IN, Route, Router
 from pplx_gateway.settings import Settings
 from pplx_gateway.standing import Session
 from pplx_gateway.tier_router import TierRouter, is_router, router_model
@@ -50,7 +50,7 @@ class Reachable:
 
     def resolve(self, model_id: str | None) -> Route:
         """As far as the caller's key goes. Raises ModelNotFound, ModelNotAllowed, UpstreamAuth (nothing is set up)."""
-        route = self._route(model_id)
+        route = self._default() if model_id is None else self._route(model_id)
         return permitted(route, partial(self._way, route.requested))
 
     def resolve_as(self, requested: str, target: str) -> Route:
@@ -84,6 +84,15 @@ class Reachable:
     async def close(self) -> None:
         for upstream in self._upstreams.values():
             await upstream.close()
+
+    def _default(self) -> Route:
+        """For a key that may not ask the upstream of the default there is no such upstream, so sonar stands in, as it
+        does where nobody has that upstream. It may cost: who limited a key to the api gave leave for that, since there
+        is nothing else that the key can do."""
+        route, mine = self._route(None), permitted_order(self.order)
+        if not mine or any(model.upstream in mine for model in route.targets):
+            return route
+        return self._route(f"{mine[0]}/{STAND_IN}")
 
     def _route(self, model_id: str | None) -> Route:
         router = self._router

@@ -9,6 +9,8 @@ from pplx_gateway.errors import InvalidRequest, ModelNotAllowed, ModelNotFound, 
 from pplx_gateway.tiers import Tiers
 
 MAX_ID_LENGTH = 200
+STAND_IN = "sonar"
+"""In the place of a default model that cannot be asked: every upstream has it."""
 _TIERS = ("free", "pro", "max")
 _VARIABLES = {"session": "PPLX_COOKIE", "api": "PERPLEXITY_API_KEY"}
 
@@ -38,9 +40,9 @@ class Router:
         self._order = tuple(order)
         self._rank = _TIERS.index(tier)
         self._spending = spending
-        # The default is a session model; where there is no session, sonar stands in for it.
+        # The default is a session model; where there is no session, another one stands in for it.
         self._resolved = lru_cache(maxsize=256)(self._resolve)
-        self._default = default_model if "session" in order or self._known_to_api(default_model) else "sonar"
+        self._default = default_model if "session" in order or self._known_to_api(default_model) else STAND_IN
 
     @property
     def order(self) -> Sequence[str]:

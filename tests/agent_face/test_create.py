@@ -277,6 +277,19 @@ async def test_no_key_of_ours_passes(caller: Caller) -> None:
     assert (await create(caller))["error"]["message"] == "the key [redacted] is tired"
 
 
+async def test_a_call_of_a_function_that_was_not_offered_is_told_as_the_api_tells_it(caller: Caller) -> None:
+    question = "fault:tool_unknown_name Tide?"
+    asked = {**ASK, "input": question, "tools": [{"type": "function", "name": "tide"}]}
+    nested = {"type": "function", "function": {"name": "tide"}}
+    sonar = {"model": "sonar", "messages": [{"role": "user", "content": question}], "tools": [nested]}
+    reply = await caller.post(AGENT, asked)
+    (called,) = [item["name"] for item in reply.json()["output"] if item["type"] == "function_call"]
+    assert (reply.status_code, called == "tide") == (200, False)
+    for path, body in (("/v1/responses", asked), ("/v1/sonar", sonar)):
+        refused = await caller.post(path, body)
+        assert (refused.status_code, "not offered" in refused.json()["error"]["message"]) == (502, True)
+
+
 async def test_text_is_whole(caller: Caller) -> None:
     await caller.rig.script(AGENT, agent_steps())
     assert text_of(await stream(caller)) == TEXT

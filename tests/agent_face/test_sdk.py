@@ -67,7 +67,9 @@ async def test_background_retrieve_replay_and_cancel(sdk: Sdk, caller: Caller) -
     cancelling = await sdk.do(lambda client: client.responses.cancel(queued.id))
     assert (cancelling.response_id, cancelling.status) == (queued.id, "cancelling")
     await caller.emulated(f"/_emulator/runs?id={queued.id}&status=cancelled&timeout=10")
-    events = await told(sdk, lambda client: client.responses.retrieve(queued.id, stream=True, starting_after=0))
+    open_minded = type(sdk)(caller.mirror, strict=False)  # the API has this event, and the SDK's types have not
+    events = await told(open_minded, lambda client: client.responses.retrieve(queued.id, stream=True, starting_after=0))
+    await open_minded.close()
     assert events[-1].type == "response.cancelled"
 
 

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from tests.caller_keys.calling import QUESTION, asked_upstream, make
 from tests.life.waiting import until
-from tests.rig import Rig, bearer, running
+from tests.rig import KEY, Rig, bearer, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -95,6 +95,38 @@ async def test_a_name_that_leads_to_the_session_is_told_by_which_it_leads_to_the
         assert "ask 'api/sonar'" in reply.error["message"]
         told = await rig.post({**body, "model": "api/sonar"}, path=path, key=on_api)
         assert (told.status, told.headers["x-pplx-upstream"]) == (200, "api")
+
+
+async def test_without_a_model_a_key_is_answered_by_the_upstream_that_it_may_ask(
+    rig: Rig, on_api: str, on_session: str
+) -> None:
+    for path, body in (("/v1/chat/completions", {"messages": MESSAGES}), ("/v1/responses", {"input": QUESTION})):
+        for key, upstream, model in (
+            (on_api, "api", "api/sonar"),
+            (on_session, "session", "gpt"),
+            (KEY, "session", "gpt"),
+        ):
+            reply = await rig.post(body, path=path, key=key)
+            assert (reply.status, reply.headers["x-pplx-upstream"]) == (200, upstream)
+            assert reply.headers["x-pplx-requested-model"] == model
+
+
+async def test_what_stands_in_for_the_default_must_be_allowed_too(rig: Rig) -> None:
+    _, secret = await make(rig, "low on the api", upstreams=["api"], models=["low"])
+    before = await asked_upstream(rig)
+    refused = await rig.post({"messages": MESSAGES}, path="/v1/chat/completions", key=secret)
+    assert (refused.status, refused.error["code"]) == (403, "model_not_allowed")
+    assert "It may ask: low." in refused.error["message"]
+    assert await asked_upstream(rig) == before
+
+
+async def test_a_default_of_the_apis_costs_no_key_that_is_for_the_session(tmp_path: Path) -> None:
+    async with running(tmp_path, default_model="api/low") as rig:
+        _, secret = await make(rig, upstreams=["session"])
+        reply = await rig.post({"messages": MESSAGES}, key=secret)
+        assert (reply.status, reply.headers["x-pplx-requested-model"]) == (200, "session/sonar")
+        assert await asked_upstream(rig) == 0
+        assert (await rig.post({"messages": MESSAGES})).headers["x-pplx-upstream"] == "api"
 
 
 async def test_a_level_counts_by_its_own_name(rig: Rig) -> None:

@@ -16,7 +16,7 @@ from pplx_gateway.answer import Finished, TextDelta
 from pplx_gateway.clock import Clock
 from pplx_gateway.emulator.server import EmulatorServer
 from pplx_gateway.errors import GatewayError, InvalidRequest, UnsupportedParameter
-from pplx_gateway.library import OpenGateway, open_gateway
+from pplx_gateway.library import Gateway, OpenGateway
 from pplx_gateway.question import Message, Search, TextPart
 from pplx_gateway.settings import Secret, Settings
 from tests.commands.shell import QUESTION, environ, own
@@ -38,7 +38,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[OpenGateway, EmulatorServe
             api_url=emulator.url,
             data_dir=folder,
         )
-        async with open_gateway(settings) as gateway:
+        async with Gateway(settings) as gateway:
             yield gateway, emulator
 
 

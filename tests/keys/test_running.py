@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.keys.calling import ASK, ask, counted, gateway, listed, states, used,
 from tests.keys.files import entry, put, write
 from tests.rig import AGENT, API_KEY
 
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/keys.md"
 THREE = (entry("a", weight=3), entry("b", weight=2), entry("c", weight=1))
 
 
@@ -157,6 +159,21 @@ async def test_a_file_with_keys_takes_the_variables_place(tmp_path: Path) -> Non
         assert (found["gone"]["usable"], found["gone"]["reason"]) == (False, "NO_SUCH_VARIABLE_HERE is not set")
         assert (await ask(rig, key="mine")).status == 200
         assert rig.log.getvalue().count("'gone' is disabled: NO_SUCH_VARIABLE_HERE is not set") == 1
+
+
+async def test_the_file_that_the_documents_show_works_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = re.search(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert example
+    put(tmp_path, example[1], 0o644)
+    monkeypatch.setenv("TEAM_KEY", value("team"))
+    async with gateway(tmp_path, perplexity_api_key=Secret(value("work"))) as rig:
+        for _ in range(6):
+            assert (await ask(rig)).status == 200
+        assert await counted(rig) == {"work": 4, "team": 2}
+        assert (await ask(rig, model="high", key="work")).status == 200
+        assert (await ask(rig, model="high", key="team")).status == 403
 
 
 async def test_the_file_may_lie_elsewhere_and_must_be_there_then(tmp_path: Path) -> None:

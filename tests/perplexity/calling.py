@@ -98,9 +98,9 @@ def openai_error(reply: httpx2.Response, status: int) -> Json:
 
 
 class Sdk(Protocol):
-    """Both clients behind one face: `use` is given the client."""
+    """Both clients behind one face: `use` is given the client. A `strict` one takes only what its types say."""
 
-    def __init__(self, url: str, *, key: str = KEY) -> None: ...
+    def __init__(self, url: str, *, key: str = KEY, strict: bool = True) -> None: ...
 
     async def do(self, use: Use) -> Any: ...
 
@@ -108,8 +108,14 @@ class Sdk(Protocol):
 
 
 class SyncSdk:
-    def __init__(self, url: str, *, key: str = KEY) -> None:
-        self._client = Perplexity(api_key=key, base_url=url, max_retries=0, http_client=httpx.Client(trust_env=False))
+    def __init__(self, url: str, *, key: str = KEY, strict: bool = True) -> None:
+        self._client = Perplexity(
+            api_key=key,
+            base_url=url,
+            max_retries=0,
+            http_client=httpx.Client(trust_env=False),
+            _strict_response_validation=strict,
+        )
 
     async def do(self, use: Use) -> Any:
         return await asyncio.to_thread(use, self._client)
@@ -119,9 +125,13 @@ class SyncSdk:
 
 
 class AsyncSdk:
-    def __init__(self, url: str, *, key: str = KEY) -> None:
+    def __init__(self, url: str, *, key: str = KEY, strict: bool = True) -> None:
         self._client = AsyncPerplexity(
-            api_key=key, base_url=url, max_retries=0, http_client=httpx.AsyncClient(trust_env=False)
+            api_key=key,
+            base_url=url,
+            max_retries=0,
+            http_client=httpx.AsyncClient(trust_env=False),
+            _strict_response_validation=strict,
         )
 
     async def do(self, use: Use) -> Any:

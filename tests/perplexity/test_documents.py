@@ -11,10 +11,3 @@ TEXT = (Path(__file__).resolve().parents[2] / "docs/operations.md").read_text(en
 def test_all_that_there_is_not_is_listed() -> None:
     listed = re.findall(r"`/v1/([a-z_/-]+)`", TEXT.partition("## What there is not")[2])
     assert listed == [path for lacking in LACKING for path in lacking.paths]
-
-
-def test_its_programs_compile() -> None:
-    programs = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(programs) == 2
-    for program in programs:
-        compile(program, "docs/operations.md", "exec")

@@ -1,6 +1,7 @@
 """Failures as Perplexity's clients know them: the upstream's status kept, and its number as `code`."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,6 +76,22 @@ async def test_a_key_without_leave_is_a_permission_error(caller: Caller) -> None
     assert error_of(failed.value)["code"] == 403
     assert await caller.rig.requests("/search") == []
     await sdk.close()
+
+
+async def test_a_client_without_patience_gives_up_and_the_upstream_is_left(sdk: Sdk, caller: Caller) -> None:
+    await caller.rig.script("/search", {"steps": [], "delay": 600})
+    with pytest.raises(perplexity.APITimeoutError):
+        await sdk.do(lambda client: client.with_options(timeout=1.0).search.create(query="tides"))
+    await caller.rig.wait("/search", closed=True)
+
+
+async def test_where_nobody_listens_it_is_a_connection_error(sdk: Sdk) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens at it
+        astray = type(sdk)(f"http://127.0.0.1:{taken.getsockname()[1]}/perplexity")
+        with pytest.raises(perplexity.APIConnectionError):
+            await astray.do(lambda client: client.search.create(query="tides"))
+        await astray.close()
 
 
 async def test_a_page_in_place_of_an_answer_keeps_its_status(sdk: Sdk, caller: Caller) -> None:

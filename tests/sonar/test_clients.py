@@ -29,7 +29,9 @@ async def test_langchain_and_litellm(both: Rig, tmp_path: Path) -> None:
             assert any(row["citations"]), row
     for row in (row for row in answers if row["client"] == "litellm"):
         assert row["cost"] > 0, row
-    refused, broken = rows[-2:]
+    retrieved, searched, embedded, refused, broken = rows[-5:]
+    assert (len(retrieved["urls"]), len(searched["urls"])) == (3, 2)
+    assert embedded["lengths"] == [1024, 1024]
     assert (refused["status"], refused["error"]) == (500, "InternalServerError")
     assert broken["error"], "a stream that breaks must not look like an answer"
     assert len(await both.requests(ASK_PATH)) == 0

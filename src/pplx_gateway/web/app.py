@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pplx_gateway.errors import GatewayError, InternalError, MethodNotAllowed, NotFound
+from pplx_gateway.errors import GatewayError, InternalError, MethodNotAllowed
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.protocols.anthropic.routes import AnthropicRoutes
 from pplx_gateway.protocols.mcp.http import mcp_routes
@@ -56,6 +56,7 @@ from pplx_gateway.web.origins import Origins
 from pplx_gateway.web.paths import Paths
 from pplx_gateway.web.permission import Permission
 from pplx_gateway.web.replies import error_response
+from pplx_gateway.web.signpost import Signpost
 from pplx_gateway.web.tabs import Tabs
 from pplx_gateway.web.traced import Traced
 
@@ -138,9 +139,9 @@ def _cold_routes(gateway: Gateway, background: Background, anthropic: AnthropicR
         *admin_wire.routes(gateway),
         *metrics.routes(gateway),
         Route("/openapi.json", openapi),
-        Route("/docs", pages.docs, include_in_schema=False),
-        Route("/chat", pages.chat, include_in_schema=False),
-        Route("/admin", pages.admin, include_in_schema=False),
+        Route("/docs", pages.docs),
+        Route("/chat", pages.chat),
+        Route("/admin", pages.admin),
         Route("/static/{name}", pages.static, include_in_schema=False),
         Route("/static/{release}/{name}", pages.lasting, include_in_schema=False),
         Route("/", pages.root, include_in_schema=False),
@@ -148,7 +149,7 @@ def _cold_routes(gateway: Gateway, background: Background, anthropic: AnthropicR
 
 
 def _starlette(routes: Sequence[BaseRoute], gateway: Gateway) -> Starlette:
-    listed = ", ".join(_told(route) for route in routes if isinstance(route, Route) and route.include_in_schema)
+    signpost = Signpost(routes)
 
     async def failed(_: Request, error: Exception) -> Response:
         return error_response(error if isinstance(error, GatewayError) else _defect())
@@ -158,7 +159,7 @@ def _starlette(routes: Sequence[BaseRoute], gateway: Gateway) -> Starlette:
         if allow:
             more = [(b"allow", allow.encode())]
             return error_response(MethodNotAllowed(f"This path takes {allow}, not {request.method}."), more)
-        return error_response(NotFound(f"There is no such path. What there is: {listed}."))
+        return error_response(signpost.lost(request.scope["path"]))
 
     app = Starlette(
         routes=routes,
@@ -176,11 +177,6 @@ def _closing(gateway: Gateway) -> Callable[[Starlette], AbstractAsyncContextMana
         await gateway.close()
 
     return lifespan
-
-
-def _told(route: Route) -> str:
-    methods = "/".join(sorted((route.methods or {"GET"}) - {"HEAD"}))
-    return f"{methods} {route.path.replace(':path', '')}"
 
 
 def _defect() -> InternalError:

@@ -1,4 +1,5 @@
-"""LangChain's ChatPerplexity and LiteLLM's `perplexity/`, as they ask for Sonar.
+"""LangChain's ChatPerplexity and LiteLLM's `perplexity/`, as they ask for Sonar; and what else LangChain has of
+Perplexity's.
 
 PERPLEXITY_BASE_URL, PERPLEXITY_API_KEY, PPLX_API_KEY.
 """
@@ -11,7 +12,12 @@ import sys
 
 import litellm
 import openai
-from langchain_perplexity import ChatPerplexity
+from langchain_perplexity import (
+    ChatPerplexity,
+    PerplexityEmbeddings,
+    PerplexitySearchResults,
+    PerplexitySearchRetriever,
+)
 
 QUESTION = "Which two rivers meet in Ghent?"
 MESSAGES = [{"role": "user", "content": QUESTION}]
@@ -43,6 +49,15 @@ def langchain(model):
             results=len(beside["search_results"]),
             finish=message.response_metadata.get("finish_reason", "stop"),
         )
+
+
+def beside_langchains_chat():
+    found = PerplexitySearchRetriever(k=3, search_domain_filter=["-a.example"]).invoke(QUESTION)
+    searched = PerplexitySearchResults().invoke({"query": QUESTION, "max_results": 2})
+    vectors = PerplexityEmbeddings(model="pplx-embed-v1-0.6b").embed_documents([QUESTION, "tides"])
+    tell("langchain", "search", "retriever", urls=[document.metadata["url"] for document in found])
+    tell("langchain", "search", "tool", urls=[result["url"] for result in searched])
+    tell("langchain", "embeddings", "vectors", lengths=[len(vector) for vector in vectors])
 
 
 def by_litellm(model):
@@ -78,4 +93,5 @@ def failures(model):
 for asked in sys.argv[1:]:
     langchain(asked)
     by_litellm(asked)
+beside_langchains_chat()
 failures(sys.argv[1])

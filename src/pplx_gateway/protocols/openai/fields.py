@@ -119,7 +119,12 @@ IDLE_SEARCH: tuple[Field[SearchFields], ...] = (
     Field(
         "web_search_options.image_results_enhanced_relevance",
         None,
-        lambda r: _options(r, "image_results_enhanced_relevance") or _options(r, "image_search_relevance_enhanced"),
+        lambda r: _options(r, "image_results_enhanced_relevance"),
+    ),
+    Field(
+        "web_search_options.image_search_relevance_enhanced",
+        None,
+        lambda r: _options(r, "image_search_relevance_enhanced"),
     ),
 )
 COMMON: tuple[Field[CommonRequest], ...] = (

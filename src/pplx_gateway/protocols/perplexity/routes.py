@@ -61,11 +61,16 @@ def addresses(path: str) -> list[str]:
 def _operations(gateway: Gateway) -> Iterator[BaseRoute]:
     for path, works in _OPERATIONS.items():
         for address in addresses(path):
-            yield route(gateway, address, works, listed=address == f"/v1{path}")
+            yield route(gateway, address, works, listed=_listed(address))
 
 
 def _contents(gateway: Gateway) -> Iterator[BaseRoute]:
     for path, find in _CONTENTS:
         border = Border(gateway, partial(ContentCall, find))
         for address in addresses(path):
-            yield Route(address, border, methods=["GET"], include_in_schema=False)
+            yield Route(address, border, methods=["GET"], include_in_schema=_listed(address))
+
+
+def _listed(address: str) -> bool:
+    """One of the addresses under `/perplexity`, and one of those at the root."""
+    return address.removeprefix(MIRROR).startswith("/v1/")

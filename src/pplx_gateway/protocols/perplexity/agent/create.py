@@ -224,4 +224,4 @@ class _CreateCall(Call):
 def _told(found: Read, wanted: Target) -> Told:
     options = wanted.request.stream_options
     dropped = (_USAGE,) if options is not None and options.include_usage is False else ()
-    return Told("api", dropped=dropped, warnings=(*found.warnings, *wanted.warnings))
+    return Told("api", dropped=(*found.dropped, *dropped), warnings=(*found.warnings, *wanted.warnings))

@@ -14,6 +14,7 @@ from pplx_gateway.decode import convert
 from pplx_gateway.errors import InvalidRequest, RequestError
 from pplx_gateway.protocols.openai import messages, search
 from pplx_gateway.protocols.openai.chat_request import ChatMessage
+from pplx_gateway.protocols.openai.fields import IDLE_SEARCH, Fields
 from pplx_gateway.protocols.openai.search_fields import SearchFields
 from pplx_gateway.protocols.perplexity.agent.checking import american
 from pplx_gateway.protocols.perplexity.agent.items import with_file
@@ -38,15 +39,18 @@ _SEARCH = (
     "last_updated_before_filter",
     "web_search_options",
 )
+_IDLE = Fields(IDLE_SEARCH, ())
 _NO_ACADEMIC = "The upstream has no search for academic sources of their own; the web was searched."
 _ONE_TOOL = "The body has a web_search tool already: put what '{}' says into it."
 
 
 class Translated(NamedTuple):
-    """`fields` is a body as the API has it now; `warnings` tell what could not be kept."""
+    """`fields` is a body as the API has it now; `warnings` tell what could not be kept, `dropped` names fields that do
+    nothing any more."""
 
     fields: JsonObject
     warnings: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class _Conversation(msgspec.Struct):
@@ -64,7 +68,7 @@ def translated(fields: JsonObject, now: float) -> Translated:
         if not isinstance(url, str):
             raise InvalidRequest("'file_url' must be a text.", param="file_url")
         fields["input"] = with_file(fields.get("input"), url)
-    return Translated(fields, _take_search(fields, now))
+    return _with_search(fields, now)
 
 
 def _take_messages(fields: JsonObject) -> None:
@@ -127,24 +131,25 @@ def _take_effort(fields: JsonObject) -> None:
     fields["reasoning"] = {"effort": effort}
 
 
-def _take_search(fields: JsonObject, now: float) -> tuple[str, ...]:
-    """Search fields as a tool that searches."""
+def _with_search(fields: JsonObject, now: float) -> Translated:
+    """With a tool that searches in the place of search fields."""
     written = {RENAMED.get(name, name): name for name in (*RENAMED, *_SEARCH) if name in fields}
     latest = fields.pop("latest_updated", None)
     if latest not in (None, True, False):
         raise InvalidRequest("'latest_updated' must be true or false.", param="latest_updated")
     if not written and not latest:
-        return ()
+        return Translated(fields)
     asked = dict(_taken(fields, written))
     if latest:
         asked.setdefault("last_updated_after_filter", month_ago(now).isoformat())
     with _as_written(written):
-        found = search.search(convert(asked, SearchFields, ""))
+        request = convert(asked, SearchFields, "")
+        found = search.search(request)
         for path in unknown_paths(asked, SearchFields):
             raise unknown_field(path)
     _add_tools(fields, found.search, next(iter(written.values()), "latest_updated"))
     academic = (_NO_ACADEMIC,) if "academic" in found.search.sources else ()
-    return (*found.warnings, *academic)
+    return Translated(fields, (*found.warnings, *academic), _IDLE.advisory(request))
 
 
 def _taken(fields: JsonObject, written: Mapping[str, str]) -> Iterator[tuple[str, object]]:

@@ -13,19 +13,20 @@ from pplx_gateway.unknown import unknown_paths
 
 
 class Read(NamedTuple):
-    """`items` is the request's `input`."""
+    """`items` is the request's `input`; `dropped` names fields of older forms that do nothing any more."""
 
     request: AgentRequest
     items: str | list[InputItem]
     warnings: tuple[str, ...]
+    dropped: tuple[str, ...]
 
 
 def read(body: bytes, now: float) -> Read:
     """`now` is in seconds since the epoch. Raises InvalidRequest."""
-    fields, warnings = translated(decode(body, JsonObject), now)
+    fields, warnings, dropped = translated(decode(body, JsonObject), now)
     if "input" not in fields:
         raise InvalidRequest("Missing required parameter: 'input'.", param="input")
     request = convert(fields, AgentRequest, "")
     for path in unknown_paths(fields, AgentRequest):
         raise unknown_field(path)
-    return Read(checked(request), input_items(request.input), warnings)
+    return Read(checked(request), input_items(request.input), warnings, dropped)

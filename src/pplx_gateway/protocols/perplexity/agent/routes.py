@@ -18,15 +18,15 @@ from pplx_gateway.protocols.perplexity.agent.create import CreateRun, Means
 from pplx_gateway.protocols.perplexity.agent.watching import RunWatch
 from pplx_gateway.protocols.perplexity.sonar.models import SonarModels
 
-LISTED = "/v1/agent"
 PATHS = (
-    LISTED,
+    "/v1/agent",
     "/agent",
     "/perplexity/v1/agent",
     "/perplexity/agent",
     "/perplexity/v1/responses",
     "/perplexity/responses",
 )
+_LISTED = ("/v1/agent", "/perplexity/v1/agent")
 
 
 class AgentRoutes:
@@ -49,7 +49,7 @@ class AgentRoutes:
         return [route for path in PATHS for route in self._below(path)]
 
     def _below(self, path: str) -> list[BaseRoute]:
-        one, listed = f"{path}/{{id}}", path == LISTED
+        one, listed = f"{path}/{{id}}", path in _LISTED
         add = partial(work, self._gateway, listed=listed)
         return [
             Route(one, self._one, methods=["GET"], include_in_schema=listed),

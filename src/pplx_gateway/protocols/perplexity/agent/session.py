@@ -44,7 +44,7 @@ async def asked(found: Read, target: Target, gateway: Gateway, caller: str) -> A
     worded = in_other_words(target.request, found.items, gateway.unsupported, target.upstream)
     with worded.errors_as_written():
         ready = await prepared(worded.request, b"{}", route, gateway, caller)
-    ready = _told(ready, worded, (*found.warnings, *target.warnings, *_first_alone(target)))
+    ready = _told(ready, worded, found, (*found.warnings, *target.warnings, *_first_alone(target)))
     now = int(gateway.clock.now())
     plan = plan_of(ready, caller=caller, requested=route.requested, created_at=now)
     plan = msgspec.structs.replace(plan, response_id=f"{PREFIX}{secrets.token_hex(16)}", shown=_EVERYTHING)
@@ -57,14 +57,14 @@ def _first_alone(target: Target) -> tuple[str, ...]:
     return (f"The session asks one model alone: '{target.routes[0].requested}'.",) if len(target.routes) > 1 else ()
 
 
-def _told(ready: Prepared, worded: Worded, warnings: tuple[str, ...]) -> Prepared:
+def _told(ready: Prepared, worded: Worded, found: Read, warnings: tuple[str, ...]) -> Prepared:
     """Marks stay in the text, since `[N]` is how callers of this API find a source."""
     question = ready.question
     if question.citation_marks is None:
         question = msgspec.structs.replace(question, citation_marks="keep")
     return ready._replace(
         question=question,
-        dropped=(*worded.dropped, *worded.names(ready.dropped)),
+        dropped=(*found.dropped, *worded.dropped, *worded.names(ready.dropped)),
         warnings=(*warnings, *ready.warnings),
     )
 

@@ -30,7 +30,7 @@ ASYNC_PATHS = (
     "/perplexity/async/chat/completions",
     "/perplexity/v1/async/chat/completions",
 )
-_LISTED = ("/v1/sonar", "/v1/async/sonar")
+_LISTED = ("/v1/async/sonar", "/perplexity/v1/async/sonar")
 
 
 class SonarRoutes:
