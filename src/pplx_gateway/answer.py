@@ -6,6 +6,7 @@ that ends with neither is a defect of the upstream.
 """
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
@@ -102,7 +103,10 @@ CHARACTERS_A_TOKEN = 4
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens and searches. `estimated` = counted by us from characters, because the upstream says nothing."""
+    """Tokens and searches. `estimated` = counted by us from characters, because the upstream says nothing.
+
+    `other_tools`: tools besides the web search took part. `tools_cost`: US dollars for all tools, where the upstream
+    tells each one's."""
 
     input_tokens: int
     output_tokens: int
@@ -111,6 +115,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int = 0
     citation_tokens: int | None = None
     search_queries: int | None = None
+    other_tools: bool = False
+    tools_cost: Decimal | None = None
     cost: Cost | None = None
     estimated: bool = False
 

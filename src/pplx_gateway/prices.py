@@ -51,12 +51,18 @@ class Prices(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     deciders: Mapping[str, Decimal]
 
     def of_answer(self, model: str | None, usage: Usage) -> Decimal | None:
-        """US dollars for an answer of `model` (`provider/name`), with its web searches. None where the model has no
-        price here, or where tokens were only estimated."""
-        price = self.models.get(model or "")
-        if price is None or usage.estimated:
+        """US dollars for an answer of `model` (`provider/name`), with its tools. None where the model has no price
+        here, where tokens were only estimated, or where tools took part whose cost nobody tells."""
+        price, tools = self.models.get(model or ""), self._of_tools(usage)
+        if price is None or tools is None or usage.estimated:
             return None
-        return _tokens(price, usage) + self.tools[_SEARCH] * (usage.search_queries or 0)
+        return _tokens(price, usage) + tools
+
+    def _of_tools(self, usage: Usage) -> Decimal | None:
+        """A call of another tool may cost more than its price: the tokens of a page that was read, a session."""
+        if usage.tools_cost is not None:
+            return usage.tools_cost
+        return None if usage.other_tools else self.tools[_SEARCH] * (usage.search_queries or 0)
 
     def of_searches(self, kind: str, calls: int = 1) -> Decimal | None:
         """`kind` as the search API calls it: web, fast; None for those whose price nobody has told (people)."""

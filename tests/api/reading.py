@@ -26,7 +26,6 @@ class Reading:
         names: Names | None = None,
         may_call: Container[str] = OFFERED,
         warnings: Sequence[str] = (),
-        joins: bool = False,
     ) -> None:
         self.kept: dict[str, str] = {}
         self.events: Batch = []
@@ -37,7 +36,6 @@ class Reading:
             may_call=may_call,
             faults=faults,
             keep_signature=self.kept.__setitem__,
-            joins=joins,
         )
         self.reader = Reader(self.assembly, faults, warnings)
 

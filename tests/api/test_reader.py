@@ -127,15 +127,6 @@ def test_every_split_line_end_and_ping_gives_the_same(
     assert read(pieces).events == WHOLE
 
 
-def test_whoever_wants_the_whole_answer_gets_the_text_of_one_read_as_one_piece() -> None:
-    whole = Reading(joins=True)
-    whole.feed(stream(*A_BASE))
-    assert [event for event in whole.events if isinstance(event, TextDelta)] == [TextDelta(TEXT)]
-    in_two = Reading(joins=True)
-    in_two.feed(*(line(event) for event in A_BASE))
-    assert in_two.events == WHOLE
-
-
 def test_byte_by_byte_and_in_two_at_every_place() -> None:
     data = stream(created(), delta("Zürich 🚲 "), delta("東京", 7), completed(message("Zürich 🚲 東京")))
     assert read(data[n : n + 1] for n in range(len(data))).answer.text == "Zürich 🚲 東京"
@@ -632,6 +623,7 @@ def test_usage_is_kept_in_full() -> None:
         cache_write_tokens=1500,
         reasoning_tokens=12,
         search_queries=2,
+        other_tools=True,
         cost=Cost(
             total=0.00835,
             input=0.00001,

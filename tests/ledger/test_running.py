@@ -90,6 +90,19 @@ async def test_a_cost_that_the_api_leaves_out_is_computed(tmp_path: Path) -> Non
     assert (total["cost_computed"], total["cost_given"]) == (Decimal("0.0025275"), 0)
 
 
+async def test_tools_whose_cost_nobody_tells_leave_the_whole_unknown(tmp_path: Path) -> None:
+    bare = {name: value for name, value in USAGE.items() if name != "cost"}
+    tools = {"search_web": {"invocation": 1, "cost_usd": 0.0025}, "fetch_url": {"invocation": 2}}
+    priced = {**tools, "fetch_url": {"invocation": 2, "cost_usd": 0.00359}}
+    async with running(tmp_path, order=("api",)) as rig:
+        for details in (tools, priced):
+            usage = {**bare, "tool_calls_details": details}
+            await rig.script(AGENT, agent_steps(agent_events(*DELTAS, usage=usage)))
+            await rig.chat(ask())
+        told = [(row["cost"], row["cost_source"]) for row in reversed(await requests(rig))]
+    assert told == [(None, "unknown"), (Decimal("0.0061175"), "computed")]
+
+
 async def test_failures_stand_there_with_their_codes(tmp_path: Path) -> None:
     async with running(tmp_path) as rig:
         await rig.chat(ask("nobody-has-this"))

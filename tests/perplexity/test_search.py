@@ -61,6 +61,13 @@ async def test_the_answer_is_the_upstreams_to_the_letter(caller: Caller) -> None
     assert (await caller.post("/search", ASK)).text == body
 
 
+async def test_a_reply_without_results_is_no_success(caller: Caller) -> None:
+    step = {"bytes": '{"id":"s1","status":"failed"}'}
+    await caller.rig.script("/search", {"headers": {"content-type": "application/json"}, "steps": [step]})
+    error = native_error(await caller.post("/search", ASK), 502)
+    assert "list of results" in error["message"]
+
+
 async def test_a_key_may_be_named_and_its_searches_stand_in_the_ledger(tmp_path: Path) -> None:
     write(tmp_path, entry("one"), entry("two", weight=3))
     async with running_caller(tmp_path, perplexity_api_key=None) as caller:

@@ -60,8 +60,7 @@ KeepSignature = Callable[[str, str], None]
 class Assembly:
     """`run_id` is safe to put into an address. `last_sequence` is the number to resume after, None before any.
 
-    `may_call` are the names of the functions that were offered. `joins`: text that comes in one read is told as one
-    piece, for those who want the whole answer only.
+    `may_call` are the names of the functions that were offered.
 
     `settled` = the upstream itself has ended the run, well or badly. `alive` = it gave the run as it stands, and it is
     still going on.
@@ -76,7 +75,6 @@ class Assembly:
         faults: Faults,
         keep_signature: KeepSignature,
         sight: Sight | None = None,
-        joins: bool = False,
     ) -> None:
         self.run_id: str | None = None
         self.last_sequence: int | None = None
@@ -90,7 +88,6 @@ class Assembly:
         self._faults = faults
         self._keep_signature = keep_signature
         self._sight = sight
-        self._joins = joins
         self._repeated_through = -1
         self._model: str | None = None
         self._transcript = Transcript()
@@ -290,11 +287,7 @@ class Assembly:
         batch.append(ToolCall(call_id=key, name=name, arguments=arguments, signature=item.thought_signature))
 
     def _say(self, text: str, batch: Batch) -> None:
-        if not text:
-            return
-        if self._joins and batch and isinstance(last := batch[-1], TextDelta):
-            batch[-1] = TextDelta(last.text + text)
-        else:
+        if text:
             batch.append(TextDelta(text))
 
     def _note(self, response: Response | None) -> None:

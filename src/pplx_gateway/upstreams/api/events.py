@@ -120,6 +120,7 @@ class ImageResult(msgspec.Struct):
 
 class ToolUse(msgspec.Struct):
     invocation: int | None = None
+    cost_usd: float | None = None
 
 
 class InputDetails(msgspec.Struct):

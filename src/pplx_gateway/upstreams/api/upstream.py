@@ -118,7 +118,7 @@ class ApiUpstream:
         timeouts = self._options.timeouts(research=model.research or question.background)
         call = Call(draft.wanted, lambda key: self._wire.ask(key, draft.body(key), timeouts))
         taken = await self._asking.until_taken(call, transfer)
-        run = self._new_run(draft.request, model, taken.key, joins=not (question.streamed or question.background))
+        run = self._new_run(draft.request, model, taken.key)
         run.read(taken.streaming)
         return run
 
@@ -129,9 +129,7 @@ class ApiUpstream:
         await self._runner.look(run, Look(), transfer)
         return run
 
-    def _new_run(
-        self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None, *, joins: bool = False
-    ) -> Run[Batch]:
+    def _new_run(self, request: AgentRequest, model: Model, key: Key, run_id: str | None = None) -> Run[Batch]:
         signatures: dict[str, str] = {}
         faults = self._faults(key)
         sight = self._canary.sight("api") if self._canary else None
@@ -142,7 +140,6 @@ class ApiUpstream:
             faults=faults,
             keep_signature=signatures.__setitem__,
             sight=sight,
-            joins=joins,
         )
         assembly.run_id = run_id
         reader = Reader(

@@ -1,5 +1,8 @@
 """Tokens, searches and money as the Agent API reports them. Nothing is computed: a price of ours would be wrong."""
 
+from collections.abc import Mapping
+from decimal import Decimal
+
 import msgspec
 
 from pplx_gateway.answer import Cost, Usage
@@ -20,7 +23,8 @@ def read_usage(raw: msgspec.Raw) -> Usage | None:
         return None
     inputs = _INPUT.read(usage.input_tokens_details) or InputDetails()
     outputs = _OUTPUT.read(usage.output_tokens_details) or OutputDetails()
-    search = (usage.tool_calls_details or {}).get(_SEARCH)
+    tools = usage.tool_calls_details or {}
+    search = tools.get(_SEARCH)
     return Usage(
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens or 0,
@@ -28,6 +32,8 @@ def read_usage(raw: msgspec.Raw) -> Usage | None:
         cache_write_tokens=inputs.cache_creation_input_tokens or 0,
         reasoning_tokens=outputs.reasoning_tokens or 0,
         search_queries=_invocations(search, usage.tool_calls_details),
+        other_tools=any(name != _SEARCH for name in tools),
+        tools_cost=_tools_cost(tools),
         cost=_cost(usage.cost),
     )
 
@@ -38,6 +44,13 @@ def _invocations(search: msgspec.Raw | None, tools: dict[str, msgspec.Raw] | Non
         return None if tools is None else 0
     use = _TOOL.read(search)
     return use.invocation if use else None
+
+
+def _tools_cost(tools: Mapping[str, msgspec.Raw]) -> Decimal | None:
+    """None unless every tool tells its own."""
+    uses = [_TOOL.read(raw) for raw in tools.values()]
+    told = [Decimal(str(use.cost_usd)) for use in uses if use is not None and use.cost_usd is not None]
+    return sum(told, Decimal()) if tools and len(told) == len(tools) else None
 
 
 def _cost(raw: msgspec.Raw) -> Cost | None:

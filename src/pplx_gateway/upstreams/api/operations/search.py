@@ -6,7 +6,7 @@ from datetime import date
 
 import msgspec
 
-from pplx_gateway.errors import InvalidRequest
+from pplx_gateway.errors import InvalidRequest, UpstreamError
 from pplx_gateway.operations import Found, Lookup, Page
 from pplx_gateway.receipts import Note
 from pplx_gateway.upstreams.api.events import SearchResult, Shape
@@ -48,7 +48,9 @@ class ApiSearcher:
         receipt = msgspec.structs.replace(answered.receipt(), searches=1, cost=cost, computed=cost is not None)
         note(receipt)
         reply = answered.read(_REPLY)
-        pages = tuple(_pages(reply.results or []))
+        if reply.results is None:
+            raise UpstreamError("Perplexity's reply to the search holds no list of results.")
+        pages = tuple(_pages(reply.results))
         return Found(id=reply.id or receipt.request_id or "", pages=pages, body=answered.body, receipt=receipt)
 
 
