@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     r"|(?P<open>\[)"
     r"|(?P<close>\])"
 )
+_PLAIN = re.compile(r"[^\\\[\]`\n]+")
 _ADDRESS_TOKEN = re.compile(r"[()\s]")
 _UNSAFE = re.compile(
     r'[\x00-\x20\x7f-\xa0()<>\\"`|\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufeff]'
@@ -83,6 +84,10 @@ class CitationFilter:
         self._found: list[_Found] = []
 
     def feed(self, text: str) -> str:
+        if _PLAIN.fullmatch(text) and self._in_prose:  # as nearly all of it is
+            self._sent += len(text)
+            self._last = text[-1]
+            return text
         return self._filtered(self._scanner.feed(text), final=False)
 
     def close(self) -> str:
@@ -99,6 +104,11 @@ class CitationFilter:
             for start, end, cites in sorted(self._found, key=lambda found: found[:2])
             if (source := by_url.get(cites) if isinstance(cites, str) else self._sources.get(cites)) is not None
         )
+
+    @property
+    def _in_prose(self) -> bool:
+        """Within a line of prose, and nothing is held back: what is plain changes nothing but the place."""
+        return not (self._held or self._address or self._bare_line) and self._scanner.in_line
 
     def _filtered(self, segments: Iterable[Segment], *, final: bool) -> str:
         for segment in segments:

@@ -62,8 +62,13 @@ class CodeScanner:
         self._line_start = True
         self._list_indent = 0  # the column at which the text of the current list item begins
 
+    @property
+    def in_line(self) -> bool:
+        """Within a line of prose, and nothing is held back: text without backtick, backslash and line end is prose."""
+        return not (self._held or self._fence or self._line_start)
+
     def feed(self, text: str) -> list[Segment]:
-        if not (self._held or self._fence or self._line_start) and _PLAIN.fullmatch(text):
+        if self.in_line and _PLAIN.fullmatch(text):
             return [Segment(text, code=False)]
         return self._scan(text, final=False)
 

@@ -1,7 +1,7 @@
 """A stream of events towards one caller: begun late, never silent for long, one write for each batch."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
@@ -58,14 +58,14 @@ class EventStream:
             self._comment.cancel()
             self._comment = None  # whoever still writes, an error's frame say, must not wait for it
 
-    async def write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> Awaitable[None]:
         """Waits while the caller reads too slowly. Raises CallerLeft."""
-        await self._write(data, more=True)
+        return self._write(data, more=True)
 
-    async def close(self, data: bytes = b"") -> None:
+    def close(self, data: bytes = b"") -> Awaitable[None]:
         """The last bytes, and the end of the body right behind them."""
         self.ended = True
-        await self._write(data, more=False)
+        return self._write(data, more=False)
 
     async def _write(self, data: bytes, *, more: bool) -> None:
         if self._comment and not self._comment.done():
