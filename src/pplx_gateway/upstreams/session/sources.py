@@ -7,6 +7,7 @@ themselves. An entry that cannot be read keeps its number, so that the others ke
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from msgspec import Raw
@@ -31,12 +32,14 @@ class SourceList:
         if not isinstance(entries, list) or not entries:
             return []
         self._listed = True
-        beyond = self._entries[len(entries) :]
-        if entries == self._entries[: len(entries)]:
+        if not isinstance(entries[0], Raw):
+            return self._take(enumerate(entries, 1))
+        known, beyond = self._entries[: len(entries)], self._entries[len(entries) :]
+        if entries == known:
             return []
-        found = self._take(enumerate(entries, 1))
-        if isinstance(entries[0], Raw):
-            self._entries = [*entries, *beyond]
+        pairs = enumerate(zip_longest(entries, known), 1)
+        found = self._take((number, entry) for number, (entry, before) in pairs if entry != before)
+        self._entries = [*entries, *beyond]
         return found
 
     def rows(self, rows: Any) -> list[Source]:
