@@ -162,8 +162,8 @@ beside it, on one fake upstream that costs next to nothing (`bench/upstream.c`):
 
 The upstream and the load generator share one core, what is measured has another one. Setups take turns within a round.
 Figures are medians of the rounds, with the lowest and the highest in brackets. CPU is user and system time of the
-process and its children. A token is one event with text upstream. Every answer is checked: all tokens, one end, no
-error.
+process and its children. A token is one event with text upstream; what comes in one read leaves as one chunk. Every
+answer is checked: all tokens, one end, no error.
 
 To repeat it, on a machine with two quiet cores: `scripts/bench` (a quarter of an hour), `scripts/bench --quick` for a
 look.
