@@ -95,8 +95,8 @@ _STREAMED_UPSTREAM = (
     "the gateway reads 6 KB in 12 chunks and decodes 15 events"
 )
 _CURL = (
-    "curl's handle and its buffer for what goes up, which is kept until the answer is over, take 31 KB of it, and 44 KB "
-    "with a browser's shape; streams of one HTTP/2 connection share more"
+    "curl's handle, and its buffer for what goes up, which is kept until the answer is over, take 31 KB of it, or 44 "
+    "KB with a browser's shape; streams of one HTTP/2 connection share more"
 )
 _WAKING = "each token wakes a task here, where nginx only copies; the rest of both is system calls"
 _ALL_OF_IT = (
