@@ -20,6 +20,9 @@ class LaterClock(Clock):
     def now(self) -> float:
         return super().now() + self.offset
 
+    def uptime(self) -> float:
+        return super().uptime() + self.offset
+
 
 async def test_what_was_put_is_found_after_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "data" / "gateway.sqlite"
@@ -50,6 +53,14 @@ async def test_two_workers_share_one_secret_and_one_table(tmp_path: Path) -> Non
     assert await Threads(two, Clock()).get(b"\x05") == b"v"
     await one.close()
     await two.close()
+
+
+async def test_workers_may_open_a_new_store_in_the_same_instant(tmp_path: Path) -> None:
+    for number in range(20):
+        opened = await asyncio.gather(*(Database.open(tmp_path / f"{number}.sqlite") for _ in range(4)))
+        for database in opened:
+            assert await database.fetch("pragma journal_mode") == [("wal",)]
+            await database.close()
 
 
 async def test_a_fact_grows_a_version_with_each_change(tmp_path: Path) -> None:

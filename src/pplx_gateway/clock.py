@@ -1,6 +1,7 @@
 """Time, injected everywhere, so that nine silent minutes can pass in a few seconds of a test.
 
-With a factor of 100 one real second counts as a hundred. All arguments and results are gateway seconds, not real ones.
+With a factor of 100 one real second counts as a hundred. All arguments and results are gateway seconds, not real ones,
+but for `now` and `uptime`.
 """
 
 import asyncio
@@ -18,6 +19,10 @@ class Clock:
     def monotonic(self) -> float:
         """Seconds that only grow; for durations."""
         return time.monotonic() * self.factor
+
+    def uptime(self) -> float:
+        """Real seconds that only grow, and the same in every process of this machine until it is started anew."""
+        return time.monotonic()
 
     def since(self, moment: float) -> float:
         """Gateway seconds that have passed since `moment`, which `now` gave, maybe in another process."""

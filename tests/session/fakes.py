@@ -41,6 +41,9 @@ class HandClock(Clock):
     def monotonic(self) -> float:
         return self.seconds
 
+    def uptime(self) -> float:
+        return self.seconds
+
 
 class FakeStreaming:
     def __init__(self, played: Played, clock: HandClock) -> None:

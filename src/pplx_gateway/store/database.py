@@ -7,6 +7,7 @@ each other instead of failing half-way. The file and its companions are readable
 import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -24,6 +25,7 @@ BUSY_TIMEOUT_SECONDS = 5.0
 LOCKED_TIMEOUT_SECONDS = 0.2
 """Whoever has held the store for longer than BUSY_TIMEOUT_SECONDS is none of ours: until it is free again nobody waits
 longer than this, or a queue of writers would hold up every answer that notes something."""
+RETRY_SECONDS = 0.01
 LOG_BYTES = 4 << 20  # a long log of changes is cut back to this
 
 
@@ -87,7 +89,7 @@ class Database:
         connection = sqlite3.connect(
             self._path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("pragma journal_mode = wal")
+        _keep_a_log(connection)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma secure_delete = on")  # what was deleted is overwritten, not only given up
@@ -132,6 +134,20 @@ class Database:
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {number:d}")
         connection.execute("commit")
+
+
+def _keep_a_log(connection: sqlite3.Connection) -> None:
+    """Where two workers open a new file in the same instant, SQLite refuses one of them here without waiting."""
+    patience = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+            time.sleep(RETRY_SECONDS)
+        else:
+            return
 
 
 def _migrations() -> list[tuple[int, str]]:

@@ -1,10 +1,13 @@
-"""Leases: of all workers one does a certain work, and another takes over when it dies."""
+"""Leases: of all workers one does a certain work, and another takes over when it dies.
+
+Their ends are told in the machine's uptime: the time of day may be put forward, and would take a lease from the living.
+"""
 
 from pplx_gateway.clock import Clock
 from pplx_gateway.store.database import Database
 
 FUTURE_SECONDS = 60.0
-"""A lease that ends later than a new one by more than this was taken before the machine's clock was put back."""
+"""A lease that ends later than a new one by more than this was taken before the machine was started anew."""
 
 
 class Leases:
@@ -17,7 +20,7 @@ class Leases:
 
     async def take(self, name: str, seconds: float) -> bool:
         """True if the lease is ours for the next `seconds` (gateway seconds); call again in time to keep it."""
-        now = self._clock.now()
+        now = self._clock.uptime()
         until = now + self._clock.real(seconds)
         await self._database.write((_TAKE, (name, self._holder, until, now, until + FUTURE_SECONDS)))
         rows = await self._database.fetch("select holder from leases where name = ?", (name,))

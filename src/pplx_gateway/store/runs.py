@@ -65,15 +65,15 @@ class HeldRuns:
 
     async def take_abandoned(self) -> TakenRun | None:
         """One whose worker was not heard of for too long."""
-        now, until = self._clock.now(), self.until()
+        now, until = self._clock.uptime(), self.until()
         if not await self._database.fetch(_ABANDONED, (now, until + FUTURE_SECONDS)):
             return None  # nearly always, so nothing is locked for it
         rows = await self._database.fetch(_TAKE_ABANDONED, (new_token(), until, now, until + FUTURE_SECONDS))
         return _taken(rows)
 
     def until(self) -> float:
-        """The end of a lease that begins now, in seconds since the epoch."""
-        return self._clock.now() + self._clock.real(self._lease_seconds)
+        """The end of a lease that begins now, in the machine's uptime (leases.py)."""
+        return self._clock.uptime() + self._clock.real(self._lease_seconds)
 
 
 def _taken(rows: Sequence[Row]) -> TakenRun | None:

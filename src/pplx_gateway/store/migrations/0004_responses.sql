@@ -35,7 +35,7 @@ create table response_events (
 
 create unique index response_events_in_order on response_events (response, number);
 
--- A row for each response that is not over, held by one worker until `until` (seconds since the epoch). Whoever removes the
+-- A row for each response that is not over, held by one worker until `until` (seconds of the machine's uptime). Whoever removes the
 -- row decides how the response ends, and nobody without the row writes to it. `ending` = it was taken to be cancelled or
 -- deleted, so that no two do that. `plan` is what another worker needs to go on
 -- with the upstream's run `run_id`.
