@@ -224,10 +224,16 @@ class Parameter(NamedTuple):
         return self.normalise(checked, name) if self.normalise else checked
 
 
+def _stripped(text: str, name: str) -> str:
+    if clean(text) != text:
+        raise ArgumentError(f"'{name}' holds half of a surrogate pair, which is no character.")
+    return text.strip()
+
+
 def _check_string(parameter: Parameter, value: object, name: str) -> str:
     if not isinstance(value, str):
         raise ArgumentError(f"'{name}' must be a string.")
-    text = value.strip()
+    text = _stripped(value, name)
     if parameter.choices and text not in parameter.choices:
         raise ArgumentError(f"'{name}' must be one of: {', '.join(parameter.choices)}.")
     if not text:
@@ -253,7 +259,7 @@ def _check_array(parameter: Parameter, value: object, name: str) -> list[str]:
         raise ArgumentError(f"'{name}' must be a list of strings.")
     if parameter.max_items is not None and len(value) > parameter.max_items:
         raise ArgumentError(f"'{name}' takes at most {parameter.max_items} entries, not {len(value)}.")
-    return [entry.strip() for entry in value if entry.strip()]
+    return [text for text in (_stripped(entry, name) for entry in value) if text]
 
 
 _CHECKS: dict[str, Callable[[Parameter, object, str], object]] = {

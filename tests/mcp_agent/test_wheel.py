@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -25,7 +24,6 @@ REQUESTS = (
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
 
 
-BUILD = "import sys; from setuptools import build_meta as b; out = sys.argv[1]; b.build_sdist(out); b.build_wheel(out)"
 PACKAGES = FILE.parent.parent
 LICENCE = (PACKAGES.parent / "LICENSE").read_bytes()
 
@@ -35,24 +33,27 @@ class Release(NamedTuple):
     wheel: Path
 
 
-def release(name: str, folder: Path) -> Release:
-    """Built from a copy, so that building leaves nothing in the repository."""
-    copy, out = folder / "source", folder / "out"
-    shutil.copytree(PACKAGES / name, copy, ignore=shutil.ignore_patterns("*.egg-info", "build", "__pycache__"))
-    out.mkdir()
-    subprocess.run([sys.executable, "-c", BUILD, out], cwd=copy, check=True, capture_output=True, timeout=100)
-    (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
+@pytest.fixture(scope="module")
+def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("assets")
+    command = [PACKAGES.parent / "scripts" / "release-assets", folder]
+    subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, check=True, capture_output=True, timeout=200)
+    return folder
+
+
+def release(assets: Path, name: str) -> Release:
+    (sdist,), (wheel,) = assets.glob(f"{name}-*.tar.gz"), assets.glob(f"{name}-*.whl")
     return Release(sdist, wheel)
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return release("pplx-agent-mcp", tmp_path_factory.mktemp("release"))
+def released(assets: Path) -> Release:
+    return release(assets, "pplx_agent_mcp")
 
 
 @pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return release("llm-pplx-agent", tmp_path_factory.mktemp("plugin"))
+def plugin(assets: Path) -> Release:
+    return release(assets, "llm_pplx_agent")
 
 
 @pytest.fixture
@@ -60,8 +61,39 @@ def wheel(released: Release) -> Path:
     return released.wheel
 
 
-def test_every_release_carries_the_licence(released: Release, plugin: Release) -> None:
-    for built in (released, plugin):
+def test_a_release_offers_the_file_itself_and_the_sums_of_all(assets: Path) -> None:
+    assert (assets / FILE.name).read_bytes() == FILE.read_bytes()
+    lines = [line.split("  ") for line in (assets / "SHA256SUMS").read_text().splitlines()]
+    told = {name: digest for digest, name in lines}
+    files = [file for file in assets.iterdir() if file.name != "SHA256SUMS"]
+    assert told == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    assert sorted(re.sub(r"-.*", "", name) for name in told) == sorted(
+        [*("llm_pplx_agent", "pplx_agent_mcp", "pplx_gateway") * 2, FILE.name]
+    )
+
+
+def test_assets_are_laid_beside_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "old.whl").touch()
+    refused = subprocess.run(
+        [PACKAGES.parent / "scripts" / "release-assets", tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is not empty" in refused.stderr
+
+
+def test_the_gateways_wheel_holds_all_that_it_needs(assets: Path) -> None:
+    source = PACKAGES.parent / "src"
+    needed = {
+        str(file.relative_to(source))
+        for file in source.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts and ".egg-info" not in str(file)
+    }
+    with zipfile.ZipFile(release(assets, "pplx_gateway").wheel) as archive:
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == needed
+
+
+def test_every_release_carries_the_licence(assets: Path) -> None:
+    for built in (release(assets, name) for name in ("pplx_agent_mcp", "llm_pplx_agent", "pplx_gateway")):
         with zipfile.ZipFile(built.wheel) as archive:
             (licence,) = [name for name in archive.namelist() if name.endswith("/licenses/LICENSE")]
             assert archive.read(licence) == LICENCE
@@ -85,12 +117,18 @@ def test_the_plugins_wheel_holds_the_plugin_its_entry_point_and_its_needs(plugin
     assert files["entry_points.txt"].split() == ["[llm]", "pplx_agent", "=", "llm_pplx_agent"]
 
 
-def test_the_wheel_holds_the_very_bytes_of_the_file(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
+def test_every_release_holds_the_very_bytes_of_the_file(released: Release) -> None:
+    with zipfile.ZipFile(released.wheel) as archive:
         code = [name for name in archive.namelist() if ".dist-info/" not in name]
-        assert code == ["pplx_agent_mcp.py"]
-        packed = hashlib.sha256(archive.read("pplx_agent_mcp.py")).hexdigest()
-    assert packed == hashlib.sha256(FILE.read_bytes()).hexdigest()
+        assert code == [FILE.name]
+        packed = [archive.read(FILE.name)]
+    with tarfile.open(released.sdist) as source:
+        (member,) = [name for name in source.getnames() if name.endswith(f"/{FILE.name}")]
+        found = source.extractfile(member)
+        assert found
+        packed.append(found.read())
+    own = hashlib.sha256(FILE.read_bytes()).hexdigest()
+    assert [hashlib.sha256(content).hexdigest() for content in packed] == [own, own]
 
 
 def test_the_wheel_needs_nothing_and_has_one_command(wheel: Path) -> None:

@@ -15,7 +15,7 @@ from mcp.client.sse import sse_client
 from pplx_gateway.settings import Settings
 from tests.caller_keys.calling import make, revoke
 from tests.cases.scripts import TEXT, agent_steps
-from tests.mcp_gateway.calling import ACCEPT, QUESTION, TOOLS, client_of, events_of, modern, rpc
+from tests.mcp_gateway.calling import ACCEPT, QUESTION, TOOLS, Caller, client_of, events_of, modern, rpc
 from tests.rig import AGENT, ASK_PATH, KEY, Rig, bearer, running
 
 INITIALIZE = {
@@ -102,12 +102,20 @@ async def test_a_key_made_for_addresses_opens_the_path_until_it_is_revoked(rig: 
         assert again.structured["response_id"] == response_id
         refused = await caller.call("perplexity_search", query=QUESTION, model="session/gpt")
         assert refused.code == "model_not_allowed"
+        assert await cost_of(caller) == "0.00503"
     async with client_of(f"{rig.url}/mcp") as owner:
+        assert await cost_of(owner) == "0"
         stranger = await owner.call("perplexity_agent_result", response_id=response_id)
         assert stranger.is_error
         assert stranger.code == "not_found"
     await revoke(rig, key_id)
     assert (await rpc(rig, f"/{secret}/mcp", "tools/list", key=None)).status_code == 404
+
+
+async def cost_of(caller: Caller) -> str:
+    (usage,) = (await caller.client.read_resource("pplx://usage")).contents
+    cost: str = json.loads(usage.model_dump()["text"])["cost"]
+    return cost
 
 
 async def test_a_key_made_for_addresses_opens_nothing_else(rig: Rig) -> None:
@@ -232,31 +240,107 @@ NO_MESSAGES: tuple[tuple[bytes, int, object], ...] = (
     (b'{"jsonrpc":"2.0","id":7,"method":{}}', INVALID, 7),
     (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[1]}', INVALID, "a"),
     (b'{"jsonrpc":"2.0","id":7,"result":"x"}', INVALID, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\\ud83d"}}', INVALID, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":' + b"[" * 300 + b"]" * 300 + b"}}", INVALID, 7),
 )
+IN_WORDS = ("surrogate", "nested too deep")
+"""What the last two are told."""
+
+
+def refusal(reply: httpx2.Response, status: int, code: int, identifier: object = None) -> str:
+    """The words of an error of JSON-RPC, none of which is a library's."""
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/json"), reply.text
+    told = reply.json()
+    assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", identifier, code), reply.text
+    for word in ("pydantic", "alidation error", "Traceback", "input_value", "JSONRPC"):
+        assert word not in reply.text
+    words: str = told["error"]["message"]
+    return words
 
 
 async def test_what_is_no_message_is_refused_in_our_words_in_both_eras(rig: Rig) -> None:
     headers = {"accept": ACCEPT, "content-type": "application/json", **bearer(KEY)}
     began = await rig.client.post(f"{rig.url}/mcp", json=INITIALIZE, headers=headers)
     session = {"mcp-session-id": began.headers["mcp-session-id"]}
-    for content, code, identifier in NO_MESSAGES:
-        for more in ({}, session, modern("tools/list")[1]):
+    for more in ({}, session, modern("tools/list")[1]):
+        told = []
+        for content, code, identifier in NO_MESSAGES:
             reply = await rig.client.post(f"{rig.url}/mcp", content=content, headers={**headers, **more})
-            assert reply.status_code == 400, content[:60]
-            told = reply.json()
-            assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", identifier, code), content[:60]
-            for word in ("pydantic", "alidation error", "Traceback", "input_value", "JSONRPC"):
-                assert word not in reply.text
-    still = await rig.client.post(f"{rig.url}/mcp", json=LIST, headers={**headers, **session})
+            told.append(refusal(reply, 400, code, identifier))
+        for words, said in zip(IN_WORDS, told[-2:], strict=True):
+            assert words in said
+    marked = b"\xef\xbb\xbf" + json.dumps(LIST).encode()
+    still = await rig.client.post(f"{rig.url}/mcp", content=marked, headers={**headers, **session})
     assert await listed(still) == TOOLS
 
 
-async def test_a_message_may_be_as_large_as_any_body(rig: Rig) -> None:
+async def test_headers_that_are_wrong_are_named_in_json(rig: Rig) -> None:
+    body, headers = modern("tools/list")
+    for sent in ({"accept": ACCEPT}, headers):
+        text = {**bearer(KEY), **sent, "content-type": "text/plain"}
+        reply = await rig.client.post(f"{rig.url}/mcp", content=json.dumps(body), headers=text)
+        assert "application/json" in refusal(reply, 400, INVALID)
+        for accept in ("application/json", "text/html"):
+            reply = await rig.client.post(
+                f"{rig.url}/mcp", json=body, headers={**bearer(KEY), **sent, "accept": accept}
+            )
+            assert "text/event-stream" in refusal(reply, 406, INVALID)
+    reply = await rig.client.get(f"{rig.url}/mcp", headers={**bearer(KEY), **headers})
+    assert "POST" in refusal(reply, 405, INVALID)
+    assert reply.headers["allow"] == "POST"
+
+
+WRONG_PARAMS: tuple[tuple[str, object, str], ...] = (
+    ("tools/call", None, "'params' is required"),
+    ("tools/call", {"arguments": {}}, "'params.name' is required"),
+    ("tools/call", {"name": 7}, "'params.name' must be a string"),
+    ("tools/call", {"name": "perplexity_ask", "arguments": []}, "'params.arguments' must be an object"),
+    ("tools/list", {"cursor": 7}, "'params.cursor' must be a string"),
+    ("tools/list", {"_meta": {"progressToken": 1.5}}, "'params._meta.progressToken' must be a string or an integer"),
+    ("prompts/get", {"name": "fact_check", "arguments": {"str": 1}}, "'params.arguments.str' must be a string"),
+    ("prompts/get", {"name": "x", "arguments": {"y" * 9000: 1}}, "…"),
+    ("resources/read", {"uri": 7}, "'params.uri' must be a string"),
+    ("completion/complete", {}, "Method not found"),
+)
+
+
+def without_envelope(method: str, params: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, **({} if params is None else {"params": params})}
+
+
+async def test_params_of_a_wrong_shape_are_named_in_both_eras(rig: Rig) -> None:
+    url = f"{rig.url}/mcp"
+    headers = {"accept": ACCEPT, **bearer(KEY)}
+    began = await rig.client.post(url, json=INITIALIZE, headers=headers)
+    session = {"mcp-session-id": began.headers["mcp-session-id"]}
+    for method, params, words in WRONG_PARAMS:
+        code, status = (-32601, 404) if method == "completion/complete" else (-32602, 400)
+        reply = await rig.client.post(url, json=without_envelope(method, params), headers={**headers, **session})
+        error = events_of(reply.text)[-1]["error"]
+        assert error["code"] == code
+        assert words in error["message"]
+        assert len(error["message"]) < 300
+        if not isinstance(params, dict) or "_meta" in params or "name" in params or "uri" in params:
+            continue  # of a stateless request the headers repeat these, and come first
+        body, more = modern(method, params)
+        reply = await rig.client.post(url, json=body, headers={**more, **bearer(KEY)})
+        assert words in refusal(reply, status, code, 1)
+    no_client = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
+    reply = await rig.client.post(url, json=no_client, headers=headers)
+    assert events_of(reply.text)[-1]["error"]["message"] == "'params.clientInfo' is required."
+    body, more = modern("tools/list")
+    body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = []
+    reply = await rig.client.post(url, json=body, headers={**more, **bearer(KEY)})
+    assert "clientCapabilities' must be an object" in refusal(reply, 400, -32602, 1)
+
+
+async def test_a_message_has_a_size_and_a_body_too(rig: Rig) -> None:
     async def post(size: int) -> httpx2.Response:
         body, headers = modern("tools/list", {"x": "x" * size})
         return await rig.client.post(f"{rig.url}/mcp", json=body, headers={**headers, **bearer(KEY)})
 
     assert await listed(await post(5 << 20)) == TOOLS
+    assert "8388608 characters" in refusal(await post(9 << 20), 400, INVALID)
     refused = await post(Settings().max_body_bytes)
     assert refused.status_code == 413
     assert "PPLX_MAX_BODY_BYTES" in refused.json()["error"]["message"]
@@ -327,16 +411,86 @@ async def test_an_sse_stream_takes_messages_of_its_own_key_alone(rig: Rig) -> No
     _, secret = await make(rig, use="mcp-path")
     async with rig.client.stream("GET", f"{rig.url}/{KEY}/sse") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        lines = stream.aiter_lines()
-        async for line in lines:
-            if line.startswith("data: "):
-                break
-        address = line.removeprefix("data: ")
+        assert stream.headers["cache-control"] == "no-cache, no-transform"
+        assert stream.headers["x-accel-buffering"] == "no"
+        data = data_of(stream)
+        messages = (json.loads(line) async for line in data)
+        address = await anext(data)
         assert address.startswith(f"/{KEY}/sse?session_id=")
         foreign = await rig.client.post(f"{rig.url}{address.replace(KEY, secret)}", json=INITIALIZE)
         assert foreign.status_code == 404
-        bad = await rig.client.post(rig.url + address, content=b"{not json about tides")
-        assert bad.status_code == 400
+        json_type = {"content-type": "application/json"}
+        bad = await rig.client.post(rig.url + address, content=b"{not json about tides", headers=json_type)
+        refusal(bad, 400, PARSE)
+        early = await rig.client.post(rig.url + address, json=LIST)
+        assert early.status_code == 202
+        assert "'initialize' can come first" in (await anext(messages))["error"]["message"]
         good = await rig.client.post(rig.url + address, json=INITIALIZE)
         assert good.status_code == 202
+        assert (await anext(messages))["result"]["serverInfo"]["name"] == "pplx-gateway"
+        wrong = await rig.client.post(rig.url + address, json=without_envelope("tools/call", {"name": 7}))
+        assert wrong.status_code == 202
+        assert (await anext(messages))["error"]["message"] == "'params.name' must be a string."
     assert "about tides" not in rig.log.getvalue()
+
+
+async def test_what_is_no_message_or_goes_to_no_stream_is_refused_by_sse_in_json(rig: Rig) -> None:
+    headers = {"content-type": "application/json", **bearer(KEY)}
+    async with rig.client.stream("GET", f"{rig.url}/sse", headers=bearer(KEY)) as stream:
+        data = data_of(stream)
+        address = rig.url + await anext(data)
+        for content, code, identifier in NO_MESSAGES:
+            refusal(await rig.client.post(address, content=content, headers=headers), 400, code, identifier)
+        text = await rig.client.post(address, content=b"{}", headers={**headers, "content-type": "text/plain"})
+        assert "application/json" in refusal(text, 400, INVALID)
+        large = json.dumps({**LIST, "params": {"x": "x" * (5 << 20)}})
+        assert (await rig.client.post(address, content=large, headers=headers)).status_code == 202
+        for query in ("", "?session_id=", "?session_id=zz"):
+            reply = await rig.client.post(f"{rig.url}/sse{query}", json=LIST, headers=headers)
+            assert "session_id" in refusal(reply, 400, INVALID)
+    gone = await rig.client.post(f"{rig.url}/sse?session_id={'0' * 32}", json=LIST, headers=headers)
+    assert "GET /sse" in refusal(gone, 404, INVALID)
+
+
+async def data_of(stream: httpx2.Response) -> AsyncGenerator[str, None]:
+    async for line in stream.aiter_lines():
+        if line.startswith("data: "):
+            yield line.removeprefix("data: ")
+
+
+async def test_who_leaves_an_sse_stream_while_messages_come_breaks_nothing(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(5):
+        async with rig.client.stream("GET", f"{rig.url}/sse", headers=bearer(KEY)) as stream:
+            data = data_of(stream)
+            address = rig.url + await anext(data)
+        late = await rig.client.post(address, json=LIST, headers=bearer(KEY))
+        assert late.status_code in (202, 404)
+    assert (await rig.client.get(f"{rig.url}/health", headers=bearer(KEY))).status_code == 200
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")] == []
+
+
+async def test_an_event_to_go_on_from_is_passed_over_since_events_have_no_ids(rig: Rig) -> None:
+    headers = {"accept": ACCEPT, **bearer(KEY)}
+    began = await rig.client.post(f"{rig.url}/mcp", json=INITIALIZE, headers=headers)
+    again = {"mcp-session-id": began.headers["mcp-session-id"], "last-event-id": "5"}
+    async with rig.client.stream("GET", f"{rig.url}/mcp", headers={**headers, **again}) as stream:
+        assert (stream.status_code, stream.headers["content-type"]) == (200, "text/event-stream")
+
+
+async def test_an_id_that_is_in_use_in_its_session_is_refused(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pplx_gateway.protocols.mcp.ids.GRACE_SECONDS", 0.01)
+    headers = {"accept": ACCEPT, **bearer(KEY)}
+    began = await rig.client.post(f"{rig.url}/mcp", json=INITIALIZE, headers=headers)
+    headers["mcp-session-id"] = began.headers["mcp-session-id"]
+    await rig.script(AGENT, [*agent_steps()[:4], {"sleep": 3000}])
+    asked = without_envelope("tools/call", {"name": "perplexity_agent", "arguments": {"query": QUESTION}})
+    first = asyncio.create_task(rig.client.post(f"{rig.url}/mcp", json=asked, headers=headers))
+    await rig.wait(AGENT)
+    second = await rig.client.post(f"{rig.url}/mcp", json=asked, headers=headers)
+    assert "'id' is still running" in refusal(second, 400, INVALID)
+    told = events_of((await first).text)[-1]["result"]
+    assert told["structuredContent"]["status"] == "running"
+    monkeypatch.undo()
+    assert await listed(await rig.client.post(f"{rig.url}/mcp", json={**LIST, "id": 1}, headers=headers)) == TOOLS

@@ -141,6 +141,10 @@ async def test_stdout_is_the_protocols_whatever_the_platform_says(rig: Rig, tmp_
         assert (await pipe.read())["result"]["serverInfo"]["name"] == "pplx-gateway"
         await pipe.send(b"{bad\r\n")
         assert (await pipe.read())["error"]["code"] == -32700
+        await pipe.send(call(3, "perplexity_web_search", query="HALF").replace(b"HALF", rb"\ud83d"))
+        halved = await pipe.read()
+        assert (halved["id"], halved["result"]["isError"]) == (3, True)
+        assert "'query' holds half of a surrogate pair" in halved["result"]["content"][0]["text"]
         await pipe.send(call(2, "perplexity_ask", query="東京 🚲").replace(b"\n", b"\r\n"))
         told = await pipe.read()
         assert told["id"] == 2

@@ -1,12 +1,18 @@
 """What outlives a call: begun in MCP, told of in time, left, collected from anywhere, stopped, and paid once."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from pplx_gateway.clock import Clock
+from pplx_gateway.gateway import Gateway
+from pplx_gateway.opening import open_gateway
+from pplx_gateway.settings import Settings
+from pplx_gateway.store.records import Hold, NewResponse
 from tests.cases.scripts import A_BASE, TEXT, Json, Step, agent_steps
-from tests.mcp_gateway.calling import MODES, QUESTION, Caller, Mode, calling, client_of, modern, runs_begun
+from tests.mcp_gateway.calling import MODES, QUESTION, Caller, Mode, calling, client_of, modern, rpc, runs_begun
 from tests.responses.calling import CANCEL_RUN, LONG, RUN, SSE, script_run
 from tests.responses.calling import Caller as Responses
 from tests.rig import AGENT, ASK_PATH, KEY, Rig, bearer, running
@@ -90,6 +96,38 @@ async def test_a_client_that_gives_up_kills_nothing(tmp_path: Path) -> None:
         await rig.check()
 
 
+async def test_who_leaves_before_the_id_has_come_leaves_no_run_that_is_kept_and_never_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, go = asyncio.Event(), asyncio.Event()
+
+    async def opened(settings: Settings, clock: Clock) -> Gateway:
+        gateway = await open_gateway(settings, clock)
+        add = gateway.responses.add
+
+        async def slowly(new: NewResponse) -> Hold | None:
+            hold = await add(new)
+            entered.set()
+            await go.wait()
+            return hold
+
+        monkeypatch.setattr(gateway.responses, "add", slowly)
+        return gateway
+
+    monkeypatch.setattr("tests.rig.open_gateway", opened)
+    async with running(tmp_path, factor=50) as rig:
+        await rig.script(AGENT, agent_steps())
+        asked = {"name": "perplexity_agent", "arguments": {"query": QUESTION}}
+        leaving = asyncio.create_task(rpc(rig, "/mcp", "tools/call", asked))
+        await entered.wait()
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert (await rpc(rig, "/mcp", "tools/list")).status_code == 200  # by now the server knows
+        go.set()
+        await rig.wait(AGENT)
+
+
 async def test_what_rest_began_is_collected_and_cancelled_in_mcp(both: Both) -> None:
     rig, caller = both
     asked = {"model": "api/sonar", "input": QUESTION, "background": True}
@@ -133,6 +171,21 @@ async def test_a_session_question_is_paid_once_and_outlives_its_client(tmp_path:
                 told = await second.call("perplexity_agent_result", response_id=response_id, wait_seconds=45)
         assert "Leie" in told.fenced
         assert len(await rig.requests(ASK_PATH)) == 1
+
+
+async def test_a_research_on_the_session_is_told_whole_or_with_what_it_lacks(tmp_path: Path) -> None:
+    async with calling(tmp_path, order=("session",), factor=300) as (rig, caller):
+        whole = await caller.answer("perplexity_research", query="History of the Leie")
+        (fetched,) = await rig.requests("/emulator-storage/*")
+        report = await rig.emulated(fetched["path"])
+        assert report.rstrip().split("\n\n")[-1].split("[")[0] in whole.fenced
+        lost = await caller.answer("perplexity_research", query="lost report History of the Leie")
+        assert not lost.is_error
+        assert "report" in lost.text.partition("\nNote: ")[2]
+        asking = await caller.answer("perplexity_research", query="ask back History of the Leie")
+        assert "?" in asking.fenced
+        assert "Perplexity asks back" in asking.text
+        assert len(await rig.requests(ASK_PATH)) == 3
 
 
 async def test_where_nothing_is_kept_answers_come_in_time_or_not_at_all(tmp_path: Path) -> None:

@@ -141,6 +141,8 @@ WRONG: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ),
     ("perplexity_ask", {"query": "x", "after": "13/02/2026"}, "'after' is '13/02/2026', which is no date", "after"),
     ("perplexity_ask", {"query": "x", "before": "02/30/2026"}, "'before' is '02/30/2026'", "before"),
+    ("perplexity_ask", {"query": "x", "before": "9" * 200_000}, "9…9", "before"),
+    ("perplexity_search", {"query": "x", "sources": "x" * 200_000}, "Use: web, academic", "sources"),
     ("perplexity_ask", {"query": "x", "domains": [f"d{n}.example" for n in range(21)]}, "at most 20", "domains"),
     ("perplexity_ask", {"query": "x", "domains": ["a.example", "-b.example"]}, "but not both", "domains"),
     ("perplexity_ask", {"query": "x", "domains": ["a.example"]}, "cannot honour 'domains'", "domains"),
@@ -172,6 +174,7 @@ async def test_a_wrong_argument_is_named_and_nothing_is_asked(
     assert words in told.text
     assert told.structured.get("error", {}).get("param", "") == param
     assert "search_" not in told.text
+    assert len(told.text) < 3000
     asked = [request for path in (ASK_PATH, f"{AGENT}*", "/search") for request in await rig.requests(path)]
     assert asked == []
 

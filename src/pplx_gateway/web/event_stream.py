@@ -1,9 +1,9 @@
 """A stream of events towards one caller: begun late, never silent for long, one write for each batch."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from starlette.types import Send
 
@@ -58,11 +58,11 @@ class EventStream:
             self._comment.cancel()
             self._comment = None  # whoever still writes, an error's frame say, must not wait for it
 
-    def write(self, data: bytes) -> Awaitable[None]:
+    def write(self, data: bytes) -> Coroutine[Any, Any, None]:
         """Waits while the caller reads too slowly. Raises CallerLeft."""
         return self._write(data, more=True)
 
-    def close(self, data: bytes = b"") -> Awaitable[None]:
+    def close(self, data: bytes = b"") -> Coroutine[Any, Any, None]:
         """The last bytes, and the end of the body right behind them."""
         self.ended = True
         return self._write(data, more=False)

@@ -7,7 +7,7 @@ letter. What comes from the web stands between the fence's tags; of a source onl
 import json
 from collections.abc import Iterator
 
-from pplx_agent_mcp import Source, ToolResult, follow_ups, spotlight
+from pplx_agent_mcp import Source, ToolResult, clip_middle, follow_ups, spotlight
 
 from pplx_gateway.errors import GatewayError, UpstreamError
 from pplx_gateway.protocols.mcp.answers import Failure, Kept, Notes, read
@@ -16,6 +16,9 @@ from pplx_gateway.protocols.mcp.runs import State
 from pplx_gateway.protocols.mcp.tools import RESULT, WAIT_SECONDS
 
 Fields = dict[str, object]
+
+MOST_OF_AN_ERROR = 2000
+"""Characters of its message: some repeat the value that they are about."""
 
 
 def told(state: State, cursor: int = 0) -> ToolResult:
@@ -42,7 +45,8 @@ def cancelled(state: State) -> ToolResult:
 def failed(error: GatewayError, response_id: str = "") -> ToolResult:
     """An error in words. What may hold words of the upstream is fenced in, as all that comes from there."""
     foreign = error.upstream_status is not None or isinstance(error, UpstreamError)
-    text = f"This failed ({error.code}).\n{spotlight(error.message)}" if foreign else f"{error.message} ({error.code})"
+    message = clip_middle(error.message, MOST_OF_AN_ERROR)
+    text = f"This failed ({error.code}).\n{spotlight(message)}" if foreign else f"{message} ({error.code})"
     more: Fields = {"param": error.param} if error.param else {}
     if error.retry_after is not None:
         text += f"\nTry again in {error.retry_after:.0f} seconds, not before."
@@ -66,7 +70,7 @@ def _running(state: State) -> ToolResult:
 
 def _failed(kept: Kept) -> ToolResult:
     error = kept.error or Failure("Nothing is known of the reason.", "internal_error")
-    text = f"The response {kept.id} failed ({error.type}).\n{spotlight(error.message)}"
+    text = f"The response {kept.id} failed ({error.type}).\n{spotlight(clip_middle(error.message, MOST_OF_AN_ERROR))}"
     return _error(error.type, text, response_id=kept.id)
 
 

@@ -1,5 +1,6 @@
 """Questions of MCP's callers as responses in the background: begun, followed for a while, collected, cancelled."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -63,6 +64,7 @@ class Runs:
     def __init__(self, gateway: Gateway, background: Background) -> None:
         self._gateway = gateway
         self._background = background
+        self._beginning: set[asyncio.Task[StoredResponse]] = set()
 
     async def ask(self, tool: str, arguments: Mapping[str, object], asker: Asker, *, wait: bool = True) -> State:
         """The answer, or how far it is once the caller cannot wait any longer. Raises GatewayError if nothing was
@@ -129,6 +131,13 @@ class Runs:
         return found._replace(warnings=tuple(reworded(sentence, tool) for sentence in found.warnings))
 
     async def _begin(self, found: Prepared, route: Route, asker: Asker) -> StoredResponse:
+        """Goes on if its caller leaves: what is kept but never asked would wait until it is given up as lost."""
+        beginning = asyncio.create_task(self._kept(found, route, asker))
+        self._beginning.add(beginning)
+        beginning.add_done_callback(self._beginning.discard)
+        return await asyncio.shield(beginning)
+
+    async def _kept(self, found: Prepared, route: Route, asker: Asker) -> StoredResponse:
         """Kept first and asked then, so that whatever is paid for can be found."""
         rendering = self._rendering(found, route, asker)
         plan = rendering.plan

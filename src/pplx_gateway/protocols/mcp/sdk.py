@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import mcp_types as types
+from anyio import BrokenResourceError, ClosedResourceError
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheHint
@@ -27,12 +28,14 @@ from pplx_agent_mcp import (
     ToolResult,
     check_arguments,
 )
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from pplx_gateway.interrupting import Interruptible
 from pplx_gateway.protocols.mcp.about import INFO, INSTRUCTIONS, METHODS
 from pplx_gateway.protocols.mcp.face import Face
 from pplx_gateway.protocols.mcp.messages import Messages, Read
+from pplx_gateway.protocols.mcp.params import Precise
+from pplx_gateway.protocols.mcp.refusals import Refusals
 from pplx_gateway.protocols.mcp.runs import Asker
 from pplx_gateway.tab import current_tab
 from pplx_gateway.web import headers
@@ -41,6 +44,16 @@ from pplx_gateway.web import headers
 _TALKATIVE = ("mcp", "sse_starlette")
 
 Context = ServerRequestContext[Any, Any]
+
+_UNBOUNDED = sys.maxsize  # for what `read` has limits of its own
+_REFUSED = {
+    405: "At this revision there is nothing but POST.",
+    406: "'Accept' must name both application/json and text/event-stream.",
+}
+_REFUSED_BY_SSE = {
+    400: "The address must hold the session_id that the stream's first event gave.",
+    404: "There is no such stream: it has ended, or is another caller's. GET /sse opens one.",
+}
 
 
 class Shape(NamedTuple):
@@ -72,10 +85,11 @@ class Transports:
         self._manager = StreamableHTTPSessionManager(
             self._server,
             stateless=stateless,
-            max_request_body_size=sys.maxsize,  # `read` has limits of its own
+            max_request_body_size=_UNBOUNDED,
         )
-        self._messages = Messages(self._manager.handle_request, read)
-        self._sse = SseServerTransport("/sse")
+        self._streamable = Messages(Refusals(self._manager.handle_request, _REFUSED), read)
+        self._sse = SseServerTransport("/sse", max_request_body_size=_UNBOUNDED)
+        self._sent = Messages(Refusals(self._sse.handle_post_message, _REFUSED_BY_SSE), read)
         self._streams: set[Interruptible] = set()
 
     @contextlib.asynccontextmanager
@@ -89,29 +103,43 @@ class Transports:
 
     async def streamable(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Raises what `read` raises."""
-        await self._messages(_owned(scope), receive, send)
+        await self._streamable(_owned(scope), receive, send)
 
     async def sse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """GET opens the stream, and POST sends messages to it."""
+        """GET opens the stream, and POST sends messages to it. Raises what `read` raises."""
         scope = {**_owned(scope), "root_path": scope["state"].get("mcp_root", "")}
         if scope["method"] == "POST":
-            await self._sse.handle_post_message(scope, receive, send)
+            with contextlib.suppress(ClosedResourceError, BrokenResourceError):  # the stream's client has just left
+                await self._sent(scope, receive, send)
             return
         stream = Interruptible()
         self._streams.add(stream)
         try:
             with contextlib.suppress(GatewayStops):
-                async with stream, self._sse.connect_sse(scope, receive, send) as (read, write):
+                async with stream, self._sse.connect_sse(scope, receive, _as_it_comes(send)) as (read, write):
                     await self._server.run(read, write, self._server.create_initialization_options())
         finally:
             self._streams.discard(stream)
 
 
+def _as_it_comes(send: Send) -> Send:
+    """Asks whoever stands between, as the SDK does on its other streams, to hand on each event by itself."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            others = [(name, value) for name, value in message["headers"] if name != b"cache-control"]
+            message = {**message, "headers": [*others, (b"cache-control", b"no-cache, no-transform")]}
+        await send(message)
+
+    return sent
+
+
 def _owned(scope: Scope) -> Scope:
     """Binds the sessions that begin here to their caller: another one's key does not reach them. The server leaves
-    blanks at the end of headers, which the SDK compares to the letter."""
+    blanks at the end of headers, which the SDK compares to the letter. Events have no ids here, so there is no place to
+    go on from; the SDK fails where one is named."""
     token = AccessToken(token="", client_id=scope["state"]["caller"], scopes=[])
-    trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+    trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != b"last-event-id"]
     return {**headers.replaced(scope, trimmed), "user": AuthenticatedUser(token)}
 
 
@@ -153,6 +181,7 @@ def server_of(face: Face) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(Precise(server))
     for method in METHODS:
         server.add_request_handler(method, _SHAPES[method].params, _performing(face, method))
     return server
