@@ -159,6 +159,7 @@ class Exchange:
             stop=question.sampling.stop,
             json=question.format is not None,
             expect_sources=question.search.enabled is not False,
+            joins=not question.background,
         )
 
     async def _ended(self, batch: Batch, finished: Finished, text: str, model: Model) -> Batch:

@@ -45,6 +45,9 @@ class Refinery:
     After a stop string no more text goes out, no source list either, and the reason "length" becomes "stop"; tool calls
     and a content filter keep their reason. JSON answers get no citations and no source list.
 
+    `joins`: texts of one batch that stand side by side go on as one. Not for an answer whose events are kept and may be
+    told again by another read of the same run, which comes in other batches.
+
     An upstream that fails sends no Finished. `close` then gives the text that is still held back, for a protocol that
     shows what came before the failure.
     """
@@ -57,8 +60,10 @@ class Refinery:
         stop: Sequence[str] = (),
         json: bool = False,
         expect_sources: bool = True,
+        joins: bool = True,
     ) -> None:
         self._json = json
+        self._joins = joins
         self._append_list = source_list == "append" and not json
         self._sources: dict[int, Source] = {}
         self._pieces: list[str] = []
@@ -84,7 +89,7 @@ class Refinery:
         return self._stop.hit
 
     def feed(self, batch: Batch) -> Batch:
-        if len(batch) > 1:
+        if self._joins and len(batch) > 1:
             batch = _joined(batch)
         if self._stages or not self._thinking.done:
             return self._refined(batch)
@@ -172,7 +177,7 @@ class Refinery:
 
 
 def _joined(batch: Batch) -> Batch:
-    """Texts that came in one read, and side by side, as one: each piece costs its way through all the stages."""
+    """Each piece costs its way through all the stages."""
     out: Batch = []
     texts: list[str] = []
     for event in batch:
