@@ -31,10 +31,6 @@ Begin = Callable[[OpenStream], Awaitable[Run[BatchT]]]
 Seen = Callable[[Run[BatchT]], Awaitable[None]]
 
 
-async def _unseen(_: Run[Any]) -> None:
-    """For readers who keep nothing."""
-
-
 class Runner:
     """One for all runs of one upstream, so that closing finds every one of them."""
 
@@ -57,7 +53,7 @@ class Runner:
         self._runs: set[Run[Any]] = set()
         self._cancelling: set[asyncio.Task[None]] = set()
 
-    async def batches(self, begin: Begin[BatchT], seen: Seen[BatchT] = _unseen) -> AsyncGenerator[BatchT, None]:
+    async def batches(self, begin: Begin[BatchT], seen: Seen[BatchT] | None = None) -> AsyncGenerator[BatchT, None]:
         """`seen` is told after each read, before what it brought is given out."""
         transfer, run = OpenStream(), None
         try:
@@ -66,7 +62,8 @@ class Runner:
             self._runs.add(run)
             while True:
                 while (batch := await run.next_batch()) is not None:
-                    await seen(run)
+                    if seen is not None:
+                        await seen(run)
                     if batch:
                         yield batch
                 await run.drain(self._options.drain_seconds)
