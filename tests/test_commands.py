@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.commands.shell import piped
+
 ANNOUNCEMENT = "listening on http://127.0.0.1:"
 
 
@@ -145,6 +147,22 @@ async def test_serve_reads_env_files_and_tells_what_is_of_no_effect(tmp_path: Pa
     messages = [json.loads(line)["message"] for line in err.splitlines() if line.startswith("{")]
     assert any("USER_AGENT" in message for message in messages)
     assert any(emulator.url in message for message in messages)
+
+
+async def test_serve_warns_where_there_is_nothing_to_ask_with_and_names_the_way_out(tmp_path: Path) -> None:
+    async with program("emulator", folder=tmp_path) as emulator:
+        upstreams = {name: value for name, value in keys(emulator.url).items() if name.endswith("_URL")}
+        async with program("serve", "--port", "0", folder=tmp_path, **upstreams) as gateway:
+            _, bare = await gateway.stop()
+        assert (await piped("login", folder=tmp_path, stdin=b"emulator-pro-kept-0123456789", **upstreams)).code == 0
+        async with program("serve", "--port", "0", folder=tmp_path, **upstreams) as gateway:
+            _, kept = await gateway.stop()
+        await emulator.stop()
+    found = [json.loads(line) for line in bare.splitlines() if line.startswith("{")]
+    (warning,) = [line["message"] for line in found if line["level"] == "WARNING"]
+    for wanted in ("PPLX_COOKIE", "pplx-gateway login", "PERPLEXITY_API_KEY", "/admin", "pplx-gateway demo"):
+        assert wanted in warning
+    assert "No upstream is set up" not in kept
 
 
 async def test_two_workers_share_a_port(tmp_path: Path) -> None:

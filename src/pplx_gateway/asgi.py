@@ -8,9 +8,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pplx_gateway import collector, environment, logs
 from pplx_gateway.clock import Clock
-from pplx_gateway.opening import open_gateway, secrets_of
+from pplx_gateway.opening import lacking, open_gateway, secrets_of
 from pplx_gateway.settings import Settings
-from pplx_gateway.stopping import cut_late
+from pplx_gateway.stopping import cut_late, orphan_stops
 from pplx_gateway.web.app import create_app
 
 logger = logging.getLogger("pplx_gateway")
@@ -41,9 +41,11 @@ class Application:
         except (ValueError, OSError) as error:  # a setting that cannot be used: a line, not a traceback
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
+        for warning in lacking(gateway):
+            logger.warning(warning)
         self._app = create_app(gateway)
         await send({"type": "lifespan.startup.complete"})
-        with cut_late(gateway.close):
+        with cut_late(gateway.close), orphan_stops():
             await receive()
         self._app = None
         await gateway.close()

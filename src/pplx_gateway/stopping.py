@@ -1,5 +1,5 @@
-"""A stop while all is still starting, and one in stages where the server is not ours (workers, `uvicorn
-pplx_gateway.asgi:app`).
+"""A stop while all is still starting, of a worker that nobody looks after any more, and one in stages where the server
+is not ours (workers, `uvicorn pplx_gateway.asgi:app`).
 
 Such a server waits for the answers under way and then cancels them, which their callers cannot tell from an answer that
 is whole. Here they are ended before that, with an error.
@@ -11,6 +11,7 @@ import logging
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from multiprocessing import parent_process
 from types import FrameType
 
 from pplx_gateway.serving import GRACE_SECONDS
@@ -36,6 +37,27 @@ def cut_short() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def orphan_stops() -> Iterator[None]:
+    """While inside: a worker whose parent was killed stops. Nobody else would tell it to, and it holds the port."""
+    parent = parent_process()
+    if parent is None:
+        yield
+        return
+    loop, gone = asyncio.get_running_loop(), parent.sentinel
+
+    def stop() -> None:
+        loop.remove_reader(gone)
+        logger.warning("this worker stops: the process that started it is gone")
+        signal.raise_signal(signal.SIGTERM)
+
+    loop.add_reader(gone, stop)
+    try:
+        yield
+    finally:
+        loop.remove_reader(gone)
 
 
 @contextlib.contextmanager

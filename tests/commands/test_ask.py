@@ -117,6 +117,22 @@ async def test_the_first_words_show_while_the_rest_is_still_to_come(model: str, 
         await rig.wait(path, closed=True, count=2)
 
 
+async def test_ctrl_c_before_the_first_byte_leaves_nothing_running(tmp_path: Path) -> None:
+    async with running(tmp_path) as rig:
+        await rig.script(AGENT, [HELD], [HELD])
+        await rig.script(ASK_PATH, [HELD])
+        asked = [await started("ask", "-m", model, "x", folder=tmp_path, **at(rig)) for model in ("gpt", "api/sonar")]
+        async with terminal("ask", "-m", "api/sonar", "x", folder=tmp_path, **at(rig)) as screen:
+            await rig.wait(AGENT, count=2, seconds=30)
+            await rig.wait(ASK_PATH, seconds=30)
+            left = [await interrupted(process) for process in asked]
+            screen.type("\x03")
+            assert await screen.end() == 130
+        assert [(done.code, done.out) for done in left] == [(130, "")] * 2
+        await rig.wait(AGENT, closed=True, count=2)
+        await rig.wait(ASK_PATH, closed=True)
+
+
 FAILURES: list[tuple[list[str], int, str]] = [
     (["-m", "nope", "x"], 7, "pplx-gateway models"),
     (["fault:quota_gone"], 4, "quota"),

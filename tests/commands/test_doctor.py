@@ -46,7 +46,7 @@ async def causes(folder: Path, **variables: Any) -> dict[str, str]:
 def _report(done: Done, variables: Variables) -> Any:
     assert done.code in (0, 1), done
     for name in ("PPLX_COOKIE", "PERPLEXITY_API_KEY", "PPLX_GATEWAY_KEY"):
-        assert variables.get(name, "nothing") not in done.out + done.err
+        assert (variables.get(name) or "nothing") not in done.out + done.err
     return json.loads(done.out)
 
 
@@ -140,17 +140,39 @@ async def test_a_port_that_is_taken_by_another_program_or_by_a_gateway(tmp_path:
     assert (finding["state"], "a gateway runs" in finding["what"]) == ("ok", True)
 
 
-async def test_a_running_gateway_is_looked_at_too(tmp_path: Path) -> None:
-    nobody = own("http://127.0.0.1:9", PPLX_UPSTREAMS="api", PPLX_API_URL="http://127.0.0.1:9")
-    async with running(tmp_path / "rig") as rig:
-        right, wrong, none = await asyncio.gather(
-            causes(tmp_path, **(nobody | at(rig))),
-            causes(tmp_path, **(nobody | at(rig) | {"PPLX_GATEWAY_KEY": "wrong-key-0123"})),
-            causes(tmp_path, **(nobody | {"PPLX_GATEWAY_URL": "http://127.0.0.1:9"})),
+async def test_a_gateway_that_runs_is_looked_at_by_its_own_settings_and_not_by_those_of_the_folder(
+    tmp_path: Path,
+) -> None:
+    nowhere = own("http://127.0.0.1:9", PPLX_UPSTREAMS="api")
+    async with (
+        running(tmp_path / "rig") as rig,
+        running(tmp_path / "bare", cookie=None, perplexity_api_key=None) as bare,
+    ):
+        made = (await bare.post({"name": "ada"}, path="/admin/caller-keys")).json["secret"]
+        right, wrong, none, empty, callers, asked = await asyncio.gather(
+            causes(tmp_path, **(nowhere | at(rig))),
+            causes(tmp_path, **(nowhere | at(rig) | {"PPLX_GATEWAY_KEY": "wrong-key-0123"})),
+            causes(tmp_path, **(nowhere | {"PPLX_GATEWAY_URL": "http://127.0.0.1:9"})),
+            causes(tmp_path, **(nowhere | at(bare))),
+            causes(tmp_path, **(nowhere | at(bare) | {"PPLX_GATEWAY_KEY": made})),
+            piped("doctor", "--ask", folder=tmp_path, **(nowhere | at(rig))),
         )
-    assert right == {"api": "network"}
-    assert wrong == {"api": "network", "gateway": "wrong_key"}
+    assert right == {}
+    assert wrong == {"gateway": "wrong_key"}
     assert none == {"api": "network", "gateway": "no_gateway"}
+    assert empty == {"gateway's credentials": "no_credential"}
+    assert callers == {"gateway's models": "no_credential"}
+    assert "gateway's session: signed in; plan: max" in asked.out
+    assert "question: gpt answered" in asked.out
+
+
+async def test_a_host_that_nothing_is_asked_of_is_noted_and_harms_nobody(tmp_path: Path) -> None:
+    async with emulated() as url:
+        given = own(url, PPLX_COOKIE="", PPLX_SESSION_URL="http://127.0.0.1:9")
+        assert await causes(tmp_path, **given) == {}
+        told = await piped("doctor", folder=tmp_path, PPLX_PROXY_PORT="0", **given)
+    assert "note    site: " in told.out
+    assert "Nothing is asked there" in told.out
 
 
 async def test_on_a_terminal_it_fits_the_window(tmp_path: Path) -> None:

@@ -65,6 +65,18 @@ async def test_every_command_is_plain_in_a_pipe_and_fits_a_terminal(tmp_path: Pa
                 runs.create_task(on_a_terminal(name))
 
 
+async def test_what_serves_starts_on_a_terminal_too_and_ends_at_ctrl_c(tmp_path: Path) -> None:
+    async def on_a_terminal(name: str) -> None:
+        async with terminal(name, "--port", "0", folder=tmp_path, columns=60, **own("http://127.0.0.1:9")) as screen:
+            await screen.see("listening on http://127.0.0.1:")
+            screen.type("\x03")
+            assert await screen.end() == 0, (name, screen.text)
+
+    async with asyncio.TaskGroup() as runs:
+        for name in SERVERS - {"mcp"}:  # it speaks to a program
+            runs.create_task(on_a_terminal(name))
+
+
 def _named(form: str, arguments: list[str]) -> list[str]:
     """Two keys may not have one name."""
     return [form if argument == "FORM" else argument for argument in arguments]
@@ -142,6 +154,27 @@ async def test_keys_are_made_shown_once_used_and_taken_back(tmp_path: Path) -> N
     assert (useless.code, "nothing to change" in useless.err) == (2, True)
     assert (zero.code, "keys revoke" in zero.err) == (2, True)
     assert "for good" in help_text.out
+
+
+async def test_what_the_plan_answers_has_no_price_and_is_not_said_to_cost_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path / "rig") as rig:
+        await piped("ask", "-m", "gpt", QUESTION, folder=tmp_path, **at(rig))
+        of_plan = await piped("usage", "--json", folder=tmp_path, **at(rig))
+        await piped("ask", "-m", "api/sonar", QUESTION, folder=tmp_path, **at(rig))
+        await piped("ask", "-m", "api/sonar-pro", "fault:upstream_html", folder=tmp_path, **at(rig))
+        as_json, shown = await asyncio.gather(
+            piped("usage", "--json", folder=tmp_path, **at(rig)), piped("usage", folder=tmp_path, **at(rig))
+        )
+        (kept,) = (await rig.get("/admin/requests?model=sonar")).json["data"]
+    assert json.loads(of_plan.out)["usage"]["total"]["cost"] is None
+    usage = json.loads(as_json.out)["usage"]
+    costs = {row["by"]["model"]: row["sums"]["cost"] for row in usage["rows"]}
+    assert costs == {"gpt": None, "sonar": kept["cost"], "sonar-pro": None}
+    assert kept["cost"] > 0
+    assert usage["total"]["cost"] == kept["cost"]
+    told = {row[0]: row[-1] for line in shown.out.splitlines() if len(row := line.split("\t")) > 1}
+    assert (told["gpt"], told["sonar-pro"], told["all"]) == ("no price", "not known", str(kept["cost"]))
+    assert "what the plan answers, its fee pays" in shown.out
 
 
 async def test_a_key_for_mcps_address_is_made_and_told_apart(tmp_path: Path) -> None:
@@ -247,6 +280,12 @@ async def test_explain_tells_of_the_gateway_that_runs_where_there_is_one(tmp_pat
     async with running(tmp_path / "rig", unsupported="drop", order=("session",)) as rig:
         made = (await rig.post({"name": "ada"}, path="/admin/caller-keys")).json["secret"]
         caller = {"PPLX_GATEWAY_URL": rig.url, "PPLX_GATEWAY_KEY": made}
+        await rig.post({"models": {"mine": ["copilot", "claude51opus"], "sonnet": None}}, path="/admin/update-models")
+        added, hidden, removed = await asyncio.gather(
+            piped("explain", "--json", "-m", "mine", "-t", QUESTION, folder=tmp_path, **at(rig)),
+            piped("explain", "-m", "mine", QUESTION, folder=tmp_path, **caller),
+            piped("explain", "-m", "sonnet", QUESTION, folder=tmp_path, **at(rig)),
+        )
         owner, other, alone = await asyncio.gather(
             piped(*asked, folder=tmp_path, stdin=json.dumps(request).encode(), **at(rig)),
             piped(*asked, folder=tmp_path, stdin=json.dumps(request).encode(), PPLX_UNSUPPORTED="drop", **caller),
@@ -258,6 +297,9 @@ async def test_explain_tells_of_the_gateway_that_runs_where_there_is_one(tmp_pat
         told = json.loads(done.out)
         assert (told["upstream"], told["dropped"]) == ("session", ["temperature"]), done
     assert json.loads(owner.out)["requests"][0]["url"].startswith(f"{rig.emulator_url}/rest/")
+    (sent,) = json.loads(added.out)["requests"]
+    assert sent["body"]["params"]["model_preference"] == "claude51opusthinking"
+    assert (hidden.code, "Only the owner" in hidden.err, removed.code) == (3, True, 7), (hidden, removed)
     assert "Only the owner" in json.loads(other.out)["warnings"][-1]
     assert (alone.code, "pplx-gateway login" in alone.err) == (3, True)
 

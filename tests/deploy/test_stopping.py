@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -28,6 +29,17 @@ async def test_a_command_that_is_told_to_stop_closes_what_it_opened(
     assert "Traceback" not in err
     left = [name for name in os.listdir(tmp_path) if name.startswith("pplx-gateway-demo-")]
     assert not left, "the demo takes its folder with it"
+
+
+async def test_workers_stop_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:
+    async with program("serve", "--port", "0", "--workers", "2", folder=tmp_path) as running:
+        assert (await asyncio.to_thread(urllib.request.urlopen, f"{running.url}/health", timeout=30)).status == 200
+        _, err = await running.stop(signal.SIGKILL)  # the ends of its pipes: none of them lives any more
+    assert "the process that started it is gone" in err
+    assert "Traceback" not in err
+    port = running.url.rpartition(":")[2]
+    async with program("serve", "--port", port, folder=tmp_path) as again:
+        assert again.url == running.url
 
 
 async def test_a_stop_cancels_what_still_starts_and_nothing_beside_it() -> None:

@@ -147,6 +147,9 @@ async def test_the_report_names_the_cause_and_the_cure_of_what_is_wrong(tmp_path
     for word in (KEY, COOKIE, "SECRET", rig.emulator_url[7:], "laptop", "EMPLOYER", str(tmp_path)):
         assert word not in text, word
     assert [(each.status, each.error["param"]) for each in wrong] == [(400, "checks"), (400, "check")]
+    bad_ones = {each["check"]: each["cause"] for each in reply.json["checks"] if each["state"] == "bad"}
+    assert bad_ones == {"session": "logged_out", "api key": "wrong_key"}
+    assert not any(word in str(reply.json["checks"]) for word in ("SECRET", "laptop", str(tmp_path)))
 
 
 async def test_settings_hold_no_secret(tmp_path: Path) -> None:

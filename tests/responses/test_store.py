@@ -213,7 +213,7 @@ QUERIES: Sequence[tuple[str, int]] = [
     (queries._FIND, 3),
     (queries._READ, 1),
     (queries._CLAIMED, 3),
-    (queries._LATEST, 6),
+    (queries._LATEST, 7),
     (queries._EVENTS, 3),
     (queries._LAST_EVENT, 1),
     (queries._FINISHED_ITEMS, 1),

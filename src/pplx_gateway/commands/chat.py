@@ -11,6 +11,7 @@ from pplx_gateway.commands.door import Door, Json, chosen, follow, open_door
 from pplx_gateway.commands.drawing import drawing
 from pplx_gateway.commands.exits import CommandFailed, Exit
 from pplx_gateway.commands.question_input import request_of, turn_of
+from pplx_gateway.commands.running import until_signalled
 from pplx_gateway.commands.screen import safe, tell, warm
 
 HELP = """/model ID   ask another model      /new     forget what was said
@@ -52,7 +53,7 @@ class Conversation:
                     break
                 continue
             try:
-                code = self._runner.run(self._turn(line))
+                code = self._runner.run(until_signalled(self._turn(line))) or Exit.OK
             except CommandFailed as failure:
                 if not typed:
                     raise
@@ -63,6 +64,8 @@ class Conversation:
                 if not typed:
                     raise
                 tell("Stopped.")
+            if code is Exit.TERMINATED:
+                return code
         return Exit.OK if typed else code
 
     async def _turn(self, text: str) -> Exit:

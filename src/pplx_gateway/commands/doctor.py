@@ -2,21 +2,23 @@
 
 import argparse
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
 
 from pplx_gateway.commands import running, running_gateway
-from pplx_gateway.commands.door import Door, chosen, fetch
-from pplx_gateway.commands.exits import CommandFailed, Exit
+from pplx_gateway.commands.door import Choice, Door, chosen, fetch, open_door
+from pplx_gateway.commands.exits import CommandFailed, Exit, failed
 from pplx_gateway.commands.own_door import OwnDoor, own_door
 from pplx_gateway.commands.own_standing import standing
 from pplx_gateway.commands.screen import console, document, on_terminal, safe
 from pplx_gateway.diagnosis import machine, upstreams
+from pplx_gateway.diagnosis.credentials import missing
 from pplx_gateway.diagnosis.finding import Finding, bad, ok, pasteable, plain, skipped
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.opening import secrets_of
 from pplx_gateway.settings import Settings
 
+_CREDENTIALS = {"session": "a cookie", "api": "an API key"}
 _MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red"), "skipped": ("-", "dim")}
 
 
@@ -45,24 +47,50 @@ async def _findings(options: argparse.Namespace, secrets: list[str]) -> AsyncIte
     yield machine.program()
     finding, settings = machine.settings()
     yield finding
-    if settings is None:
-        return
-    secrets += [secret.reveal() for secret in secrets_of(settings)]
-    folder = machine.data_folder(settings)
-    yield folder
+    folder = None
+    if settings is not None:
+        secrets += [secret.reveal() for secret in secrets_of(settings)]
+        folder = machine.data_folder(settings)
+        yield folder
     choice = chosen(options.url, options.in_process)
-    if folder.state != "bad" and choice.url is None:
-        yield _credentials(settings)
+    if choice.url is not None and not options.offline:
+        if await running_gateway.is_a_gateway(choice.url):
+            async for finding in _running(choice, options):
+                yield finding
+            return
+        yield running_gateway.nowhere(choice.url)
+    if settings is not None and folder is not None:
+        async for finding in _here(options, secrets, settings, folder):
+            yield finding
+
+
+async def _running(choice: Choice, options: argparse.Namespace) -> AsyncIterator[Finding]:
+    """Whatever it asks, it asks from where it runs and by its own settings: those of this folder are of no account."""
+    found = await running_gateway.findings(choice)
+    for finding in found:
+        yield finding
+    if options.ask and found[0].state == "ok":
+        async with open_door(choice) as door:
+            yield await _asked(door)
+
+
+async def _here(
+    options: argparse.Namespace, secrets: list[str], settings: Settings, folder: Finding
+) -> AsyncIterator[Finding]:
+    """Of a gateway that would be opened on these settings."""
+    stands = standing(settings)
+    there = {"session": stands.session, "api": stands.api}
+    used = [name for name in settings.upstreams if there[name]]
+    if folder.state != "bad":
+        yield _credentials(settings, used)
     yield machine.port(settings) or await _taken(settings)
     if options.offline:
         return
-    for finding in await running_gateway.gateway(choice):
-        yield finding
     async with upstreams.open_ways(settings) as ways:
         if isinstance(ways, Finding):
             yield ways
             return
-        reached = await upstreams.reached(settings, ways)
+        reached = await upstreams.reached(settings, ways, used)
         for finding in (finding for each in reached.values() for finding in each.findings):
             yield finding
         if folder.state == "bad":
@@ -95,25 +123,18 @@ def _kept_secrets(door: OwnDoor) -> Iterable[str]:
     return [key.reveal() for key in keys.keys.values() if key.secret is not None] if keys else []
 
 
-def _credentials(settings: Settings) -> Finding:
+def _credentials(settings: Settings, used: Sequence[str]) -> Finding:
     """What there is; whether it is good takes the network."""
-    stands = standing(settings)
-    found = [name for name, there in (("a cookie", stands.session), ("an API key", stands.api)) if there]
-    if found:
-        return ok("credentials", f"there is {' and '.join(found)}")
-    return bad(
-        "credentials",
-        "no_credential",
-        "There is neither a cookie nor an API key, so nothing can be asked.",
-        "Sign in (pplx-gateway login), or set PERPLEXITY_API_KEY. To try it without an account: pplx-gateway demo",
-    )
+    found = [_CREDENTIALS[name] for name in used]
+    return ok("credentials", f"there is {' and '.join(found)}") if found else missing(settings.upstreams)
 
 
 async def _asked(door: Door) -> Finding:
     body = {"input": "Which two rivers meet in Ghent?", "store": False}
     try:
         answer = (await fetch(door, "POST", "/v1/responses", body)).json
-    except CommandFailed as failure:
+    except (CommandFailed, GatewayError) as told:
+        failure = failed(told) if isinstance(told, GatewayError) else told
         cause = "schema_change" if failure.code in (Exit.CUT, Exit.UPSTREAM) else "failure"
         cause = "plan_limit" if failure.code is Exit.LIMIT else cause
         cause = "logged_out" if failure.code is Exit.CREDENTIAL else cause
@@ -125,7 +146,7 @@ async def _taken(settings: Settings) -> Finding:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     shown = f"[{host}]" if ":" in host else host
     if await running_gateway.is_a_gateway(f"http://{shown}:{settings.port}"):
-        return ok("port", f"a gateway runs on {settings.host}:{settings.port} already")
+        return ok("port", f"a gateway runs on {settings.host}:{settings.port} already; --url looks at that one")
     return bad(
         "port",
         "port_taken",

@@ -9,27 +9,30 @@ import json
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from pplx_gateway import environment, logs
-from pplx_gateway.catalogue import Model
+from pplx_gateway import logs
+from pplx_gateway.catalogue import Model, Tier
 from pplx_gateway.clock import Clock
 from pplx_gateway.commands import running
-from pplx_gateway.commands.door import Choice, Door, Json, chosen, fetch, open_door
+from pplx_gateway.commands.door import KEY, Door, Json, chosen, fetch
 from pplx_gateway.commands.exits import CommandFailed, Exit, failed
 from pplx_gateway.commands.own_door import OwnDoor, own_settings
-from pplx_gateway.commands.own_standing import Standing, standing
+from pplx_gateway.commands.own_standing import Standing
 from pplx_gateway.commands.question_input import question_of, request_of, turn_of
 from pplx_gateway.commands.running_door import running_door
 from pplx_gateway.commands.screen import document, line, on_terminal, safe
+from pplx_gateway.commands.world import World, world_of
 from pplx_gateway.emulator.server import EmulatorServer
 from pplx_gateway.errors import GatewayError
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.model_keeping import FACT as MODELS
+from pplx_gateway.model_keeping import ModelKeeper
 from pplx_gateway.opening import open_gateway
 from pplx_gateway.opening.gateway import STORE_FILE
 from pplx_gateway.prices import prices
@@ -64,42 +67,8 @@ def _request(options: argparse.Namespace) -> tuple[str, Json]:
     return path, {name: value for name, value in request.items() if name != "background"} | {"stream": False}
 
 
-class World(NamedTuple):
-    """Around a question: whose settings hold, what there is to ask with, and what the reader should know of that."""
-
-    settings: Settings
-    stands: Standing
-    notes: tuple[str, ...] = ()
-
-
-async def _world(choice: Choice) -> World:
-    """Of the gateway that runs at `choice`, else of this folder. Raises CommandFailed."""
-    if choice.url is None:
-        settings = environment.load().settings
-        return World(settings, standing(settings))
-    async with open_door(choice) as door:
-        served = {model["upstream"] for model in (await fetch(door, "GET", "/v1/models")).json["data"]}
-        session = (await fetch(door, "GET", "/health")).json.get("session") or {}
-        settings, notes = await _settings_there(door)
-    tier = settings.account_type or session.get("account_type") or "pro"
-    return World(settings, Standing("session" in served, "api" in served, tier, models=None), notes)
-
-
-async def _settings_there(door: Door) -> tuple[Settings, tuple[str, ...]]:
-    """Raises CommandFailed."""
-    try:
-        rows = (await fetch(door, "GET", "/admin/settings")).json["settings"]
-    except CommandFailed as failure:
-        if failure.code is not Exit.CREDENTIAL:
-            raise
-        told = f"Only the owner may see the settings of {door.place}: those of this folder were taken in their place."
-        return environment.load().settings, (told,)
-    given = {row["name"]: row["value"] for row in rows if not row["secret"]}
-    return environment.load(given, dotenv=None).settings, ()
-
-
 async def _explain(options: argparse.Namespace, path: str, request: Json) -> Exit:
-    world = await _world(chosen(options.url, options.in_process))
+    world = await world_of(chosen(options.url, options.in_process))
     settings, stands = world.settings, world.stands
     logs.set_up("CRITICAL")
     with tempfile.TemporaryDirectory(prefix="pplx-gateway-explain-") as folder:
@@ -107,8 +76,9 @@ async def _explain(options: argparse.Namespace, path: str, request: Json) -> Exi
             gateway = await open_gateway(_rehearsal(settings, stands, emulator.url, Path(folder)), Clock(HURRY))
             try:
                 if stands.models is not None and gateway.keeper is not None:
-                    await _bring_models(gateway, folder, stands.models)
-                told = await _rehearsed(gateway, control, path, request, settings)
+                    await _bring_models(gateway.keeper, folder, stands.models)
+                    await fetch(control, "POST", "/_emulator/session", {"added_models": _added(gateway.keeper)})
+                told = await _rehearsed(gateway, control, path, request, world)
             finally:
                 await gateway.close()
     told["warnings"] += world.notes
@@ -119,19 +89,26 @@ async def _explain(options: argparse.Namespace, path: str, request: Json) -> Exi
     return Exit.OK
 
 
-async def _bring_models(gateway: Gateway, folder: str, models: bytes) -> None:
+async def _bring_models(keeper: ModelKeeper, folder: str, models: bytes) -> None:
     """The owner's own changes of the list."""
     with closing(sqlite3.connect(Path(folder) / STORE_FILE)) as store, store:
         store.execute("insert or replace into facts (name, value) values (?, ?)", (MODELS, models))
-    if gateway.keeper is not None:
-        await gateway.keeper.sync()
+    await keeper.sync()
 
 
-async def _rehearsed(gateway: Gateway, control: Door, path: str, request: Json, settings: Settings) -> Json:
+def _added(keeper: ModelKeeper) -> Mapping[str, Tier]:
+    """What the emulator may not know: ids upstream that came with no release, by the plan that they take."""
+    added = [entry.model.session for entry in keeper.entries.values() if entry.source != "built-in"]
+    return {name: way.tier for way in added if way for name in (way.upstream_id, way.thinking_id) if name}
+
+
+async def _rehearsed(gateway: Gateway, control: Door, path: str, request: Json, world: World) -> Json:
     door = OwnDoor(gateway, create_app(gateway))
     try:
         route = gateway.resolve(request.get("model"))
     except GatewayError as error:
+        if request.get("model") in world.hidden:
+            raise CommandFailed(world.notes[0], Exit.CREDENTIAL, cure=f"Ask with its owner's key in {KEY}.") from None
         raise failed(error) from None
     reply = await fetch(door, "POST", path, request)
     seen = (await fetch(control, "GET", "/_emulator/requests?path=*")).json["requests"]
@@ -145,7 +122,7 @@ async def _rehearsed(gateway: Gateway, control: Door, path: str, request: Json, 
         "dropped": _listed(reply.headers.get("x-pplx-dropped")),
         "warnings": _warnings(reply.json),
         "otherwise": [f"{target.upstream}/{target.id}" for target in route.targets if target is not served],
-        "requests": [_sent(record, settings) for record in seen if record["method"] == "POST"],
+        "requests": [_sent(record, world.settings) for record in seen if record["method"] == "POST"],
     }
 
 

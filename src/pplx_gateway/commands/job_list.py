@@ -1,5 +1,5 @@
 """Which responses were begun in the background from this command line, and at which gateway: ids and times alone, in
-`jobs.json` of the data folder. What was asked and answered is kept by the gateway."""
+`jobs.json` of the data folder, so that one is told of, too, that its gateway does not keep any more."""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""`pplx-gateway jobs`: what was begun in the background from this command line."""
+"""`pplx-gateway jobs`: what runs, or ran, in the background for whoever asks.
+
+The gateway knows them, wherever they were begun; this machine's own list adds those that the gateway does not keep.
+"""
 
 import argparse
 import time
@@ -11,6 +14,7 @@ from pplx_gateway.commands.job_list import Job, JobList
 from pplx_gateway.commands.screen import document, safe, table, tell
 
 _TITLE = 60
+MOST = 100
 
 
 def run(options: argparse.Namespace) -> Exit:
@@ -24,15 +28,24 @@ async def _jobs(options: argparse.Namespace) -> Exit:
 
 
 async def _list(door: Door, options: argparse.Namespace) -> Exit:
-    jobs = JobList()
-    rows = [await _row(door, job) for job in jobs.at("" if door.own else door.place)]
+    place = "" if door.own else door.place
+    jobs = {job.id: job for job in JobList().at(place)}
+    jobs |= {found["id"]: Job(found["id"], place, found["created_at"]) for found in await _known(door)}
+    newest = sorted(jobs.values(), key=lambda job: job.began, reverse=True)
+    rows = [await _row(door, job) for job in newest[:MOST]]
     if options.json:
         document(rows)
     elif not rows:
-        tell("Nothing was begun in the background from here.")
+        tell("Nothing runs, or ran, in the background.")
     else:
         table(("id", "status", "began", "model", "question"), [list(row.values()) for row in rows])
     return Exit.OK
+
+
+async def _known(door: Door) -> list[Json]:
+    """To the gateway, for this caller."""
+    found: list[Json] = (await fetch(door, "GET", f"/v1/responses?limit={MOST}")).json["data"]
+    return found
 
 
 async def _row(door: Door, job: Job) -> Json:

@@ -119,8 +119,7 @@ def _act(acts: Any, name: str, about: str) -> argparse.ArgumentParser:
 
 def _jobs(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", metavar="ACT")
-    here = "those that 'research' began on this machine, and how they stand (the default); a gateway lists no others, "
-    _act(acts, "list", here + "but whoever knows the id of one may show, cancel and forget it")
+    _act(acts, "list", "those of your key, wherever they were begun, and how they stand (the default)")
     for name, about in (
         ("show", "print an answer"),
         ("cancel", "stop one, upstream too"),

@@ -15,6 +15,8 @@ from pplx_gateway.commands.screen import tell, warm
 MODELS = ("deep-research", "high")
 """The first that is served."""
 MOST_PICKUPS = 5
+BEGINNING_SECONDS = 10.0
+"""How long a gateway may take to say that research has begun, once its asker has left."""
 LIVE = frozenset({"queued", "in_progress"})
 
 
@@ -39,15 +41,35 @@ async def _research(options: argparse.Namespace, turn: Json) -> Exit:
                 cure="Ask a running gateway (PPLX_GATEWAY_URL), or a model of the api (-m high).",
             )
         body = {"input": [turn], "background": True, "tools": [{"type": "web_search"}], **choices(options)}
-        begun = (await fetch(door, "POST", "/v1/responses", body)).json
-        JobList().add(begun["id"], "" if door.own else door.place)
-        tell(f"Research {begun['id']} has begun.")
+        begun = await _begun(door, body, lasting=lasting)
         if options.detach:
             await _settled_upstream(door, begun["id"])
             print(begun["id"])
             tell(f"Collect it: pplx-gateway research --resume {begun['id']}")
             return Exit.OK
         return await _followed(door, begun["id"], options, lasting=lasting)
+
+
+async def _begun(door: Door, body: Json, *, lasting: bool) -> Json:
+    """Whoever leaves while it begins is told its id all the same, for it goes on. Raises CommandFailed."""
+    asking = asyncio.create_task(fetch(door, "POST", "/v1/responses", body))
+    try:
+        begun = (await asyncio.shield(asking)).json
+    except asyncio.CancelledError:
+        await asyncio.wait([asking], timeout=BEGINNING_SECONDS)
+        if asking.done() and not asking.cancelled() and asking.exception() is None:
+            _kept(door, asking.result().json["id"])
+            _tell_how_to_go_on(asking.result().json["id"], lasting=lasting)
+        else:
+            asking.cancel()
+        raise
+    _kept(door, begun["id"])
+    return begun
+
+
+def _kept(door: Door, response_id: str) -> None:
+    JobList().add(response_id, "" if door.own else door.place)
+    tell(f"Research {response_id} has begun.")
 
 
 async def _resume(options: argparse.Namespace) -> Exit:

@@ -15,7 +15,7 @@ from uvicorn.supervisors import Multiprocess
 
 from pplx_gateway import collector, environment, logs
 from pplx_gateway.clock import Clock
-from pplx_gateway.opening import open_gateway, secrets_of, startup_lines
+from pplx_gateway.opening import lacking, open_gateway, secrets_of, startup_lines
 from pplx_gateway.serving import Server, address, announce, bind, configuration
 from pplx_gateway.settings import Settings
 from pplx_gateway.stopping import cut_short
@@ -58,6 +58,8 @@ async def _one(settings: Settings) -> None:
     listener = bind(settings.host, settings.port)
     with cut_short():
         gateway = await open_gateway(settings, Clock(settings.clock_factor), Path.cwd())
+        for warning in lacking(gateway):
+            logger.warning(warning)
         server = Server(create_app(gateway), lambda: announce(address(listener)), gateway.close)
         try:
             await server.serve(sockets=[listener])

@@ -11,6 +11,8 @@ from pplx_gateway.commands.screen import document, line, table
 
 _NUMBERS = ("requests", "errors", "searches", "Pro searches", "tokens", "US dollars")
 
+_NO_PRICE = "no price"
+
 
 def run(options: argparse.Namespace) -> Exit:
     """Raises CommandFailed."""
@@ -21,7 +23,8 @@ async def _usage(options: argparse.Namespace) -> Exit:
     since = (datetime.now(UTC) - timedelta(days=options.days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     async with open_door(chosen(options.url, options.in_process)) as door:
         health = (await fetch(door, "GET", "/health")).json
-        report = await _report(door, f"from={since}&group_by={quote(options.by)}")
+        query = f"from={since}&group_by={quote(options.by)}"
+        report = _priced(await _report(door, query), await _report(door, f"{query}&upstream=api"))
     if options.json:
         document({"health": health, "usage": report})
         return Exit.OK
@@ -39,6 +42,20 @@ async def _report(door: Door, query: str) -> Json:
         if failure.code is not Exit.CREDENTIAL:
             raise
     return (await fetch(door, "GET", f"/v1/usage?{query}")).json
+
+
+def _priced(report: Json, paid: Json) -> Json:
+    """Sums with a cost of null where there is no price, which is not a price of nothing: what the plan answered, and
+    what nobody has told the cost of. `paid`: the sums of what went to the paid api alone."""
+    of_api = {tuple(row["by"].items()): row["sums"] for row in paid["rows"]}
+    rows = [{**row, "sums": _with_price(row["sums"], of_api.get(tuple(row["by"].items())))} for row in report["rows"]]
+    return {**report, "total": _with_price(report["total"], paid["total"]), "rows": rows}
+
+
+def _with_price(sums: Json, paid: Json | None) -> Json:
+    if paid is not None and paid["requests"] > paid["unknown_costs"]:
+        return sums
+    return {**sums, "cost": None, "cost_given": None, "cost_computed": None}
 
 
 def _show_plan(health: Json) -> None:
@@ -67,6 +84,8 @@ def _show_rows(report: Json, days: int) -> None:
     rows = [[*(_name(row, name) for name in by), *_sums(row["sums"])] for row in report["rows"]]
     total = [*["all" if not place else "" for place, _ in enumerate(by)], *_sums(report["total"])]
     table((*by, *_NUMBERS), [*rows, total], right=_NUMBERS)
+    if any(_NO_PRICE in row for row in rows):
+        line(f"{_NO_PRICE}: nothing of it was paid by use; what the plan answers, its fee pays.")
     if unknown := report["total"]["unknown_costs"]:
         line(f"Of {unknown} paid requests nobody has told what they cost.")
 
@@ -78,7 +97,14 @@ def _name(row: Json, name: str) -> str:
 
 def _sums(sums: Json) -> list[object]:
     tokens = sums["input_tokens"] + sums["output_tokens"]
-    return [sums["requests"], sums["errors"], sums["searches"], sums["pro_searches"], tokens, sums["cost"]]
+    told = [sums[name] for name in ("requests", "errors", "searches", "pro_searches")]
+    return [*told, tokens, _cost(sums)]
+
+
+def _cost(sums: Json) -> object:
+    if sums["cost"] is not None:
+        return sums["cost"]
+    return _known(None) if sums["unknown_costs"] else _NO_PRICE
 
 
 def _known(value: object) -> str:

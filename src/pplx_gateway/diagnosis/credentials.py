@@ -1,7 +1,7 @@
 """Whether the cookie and the keys are good, asked in the way that costs nothing."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -26,6 +26,23 @@ from pplx_gateway.upstreams.session.life import Life
 from pplx_gateway.upstreams.session.quota import Quota
 
 _LOGIN = "Sign in at perplexity.ai, copy the cookie, and give it: pplx-gateway login"
+
+_NEEDED = {
+    "session": ("no cookie", "sign in (pplx-gateway login)"),
+    "api": ("no API key", "set PERPLEXITY_API_KEY"),
+}
+
+
+def missing(upstreams: Sequence[str]) -> Finding:
+    """For a gateway that has a credential for none of the `upstreams` that it may ask."""
+    lacks, cures = zip(*(_NEEDED[name] for name in upstreams or _NEEDED), strict=True)
+    cure = f"{', or '.join(cures)}. To try it without an account: pplx-gateway demo"
+    return bad(
+        "credentials",
+        "no_credential",
+        f"There is {' and '.join(lacks)}, so nothing can be asked.",
+        f"{cure[0].upper()}{cure[1:]}",
+    )
 
 
 async def session(gateway: Gateway) -> list[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pplx_gateway.diagnosis import machine, upstreams
+from pplx_gateway.diagnosis import credentials, machine, upstreams
 from pplx_gateway.diagnosis.finding import Finding, pasteable
 from pplx_gateway.gateway import Gateway
 from pplx_gateway.opening import secrets_of
@@ -24,11 +24,13 @@ async def findings(gateway: Gateway) -> list[Finding]:
 async def _findings(gateway: Gateway) -> AsyncIterator[Finding]:
     yield (await asyncio.to_thread(machine.settings))[0]  # as a start would find them now
     yield await asyncio.to_thread(machine.data_folder, gateway.settings)
+    if not gateway.order:
+        yield credentials.missing(gateway.settings.upstreams)
     async with upstreams.open_ways(gateway.settings) as ways:
         if isinstance(ways, Finding):
             yield ways
             return
-        reached = await upstreams.reached(gateway.settings, ways)
+        reached = await upstreams.reached(gateway.settings, ways, gateway.order)
         for finding in (finding for each in reached.values() for finding in each.findings):
             yield finding
         async for finding in upstreams.accepted(gateway, reached, ways, unnamed=True):

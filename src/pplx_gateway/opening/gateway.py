@@ -164,13 +164,26 @@ def secrets_of(settings: Settings) -> list[Secret]:
     return [value for value in values if isinstance(value, Secret)]
 
 
+def lacking(gateway: Gateway) -> Sequence[str]:
+    """What the owner of a gateway that can ask nothing is warned of. A credential of the store counts, too."""
+    if gateway.order:
+        return ()
+    ways = {
+        "session": "a cookie by PPLX_COOKIE, by 'pplx-gateway login' or on /admin",
+        "api": "an API key by PERPLEXITY_API_KEY or on /admin",
+    }
+    wanted = ", or ".join(ways[name] for name in gateway.settings.upstreams or ways)
+    return (
+        f"No upstream is set up, so nothing can be asked: give {wanted}. What is missing tells pplx-gateway doctor; to "
+        "try it without an account: pplx-gateway demo",
+    )
+
+
 def startup_lines(settings: Settings) -> Sequence[str]:
     """What the owner should read at start: who answers, from where, and what lies open."""
     ready = {"session": settings.cookie, "api": settings.perplexity_api_key or config_path(settings).exists()}
     urls = {"session": settings.session_url, "api": settings.api_url}
     lines = [f"The {name} upstream is {urls[name]}." for name in settings.upstreams if ready[name]]
-    if not lines:
-        lines = ["No upstream is set up by the settings: set PPLX_COOKIE or PERPLEXITY_API_KEY."]
     if settings.api_key is None:
         lines.append("No PPLX_PROXY_API_KEY is set: whoever reaches this address may use your account.")
     return lines + container_hints(settings, os.environ)

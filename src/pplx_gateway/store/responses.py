@@ -77,10 +77,12 @@ class Responses:
         rows = await self._database.fetch(_READ, (number,))
         return _stored(rows[0]) if rows else None
 
-    async def latest(self, caller: str, prefix: str, *, below: int | None, limit: int) -> list[StoredResponse]:
+    async def latest(
+        self, caller: str, prefix: str, *, below: int | None, limit: int, background: bool = False
+    ) -> list[StoredResponse]:
         """Those whose ids begin with `prefix`, the newest first. `below` is the number of the last one of the page
-        before."""
-        arguments = (caller, below or _BEYOND, self.retention.oldest, len(prefix), prefix, limit)
+        before; `background`: no others."""
+        arguments = (caller, below or _BEYOND, self.retention.oldest, len(prefix), prefix, int(background), limit)
         return [_stored(row) for row in await self._database.fetch(_LATEST, arguments)]
 
     async def delete(self, number: int) -> bool:
@@ -170,7 +172,8 @@ _FIND = f"select {_COLUMNS} from responses where id = ? and caller = ? and creat
 _READ = f"select {_COLUMNS} from responses where number = ?"  # noqa: S608
 _LATEST = f"""
 select {_COLUMNS} from responses
-where caller = ? and number < ? and created_at > ? and substr(id, 1, ?) = ? order by number desc limit ?
+where caller = ? and number < ? and created_at > ? and substr(id, 1, ?) = ? and background >= ?
+order by number desc limit ?
 """  # noqa: S608
 _CLAIMED = """
 select k.body, r.number, r.id, r.status, r.background, r.object, r.ended_at

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from pplx_gateway import __version__
-from pplx_gateway.diagnosis.finding import plain
+from pplx_gateway.diagnosis.finding import Cause, Finding, State, plain
 from pplx_gateway.diagnosis.own import findings
 from pplx_gateway.environment import settings_table
 from pplx_gateway.errors import InvalidRequest, StoreUnavailable
@@ -28,7 +28,6 @@ from pplx_gateway.web.admin import json_response
 from pplx_gateway.web.usage_query import refuse_unknown
 
 Pairs = Sequence[tuple[str, object]]
-Lines = Sequence[str]
 
 DAY_SECONDS = 86_400
 MOST_ERRORS = 500
@@ -39,11 +38,22 @@ def routes(gateway: Gateway) -> list[BaseRoute]:
     return [Route("/admin/report", AdminReport(gateway).get, methods=["GET"])]
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """`cause`: of what is bad, in a word; `cure`: the next step."""
+
+    check: str
+    state: State
+    what: str
+    cause: Cause | None
+    cure: str | None
+
+
 class StandingReport(msgspec.Struct, frozen=True, kw_only=True):
     """`text`: lines of `name: value` under headings; under `[checks]` a line `state check: what`, and below it the cure
-    of what is not well."""
+    of what is not well. `checks`: the same for programs; null where none were asked for."""
 
     text: str
+    checks: list[Check] | None
 
 
 class AdminReport:
@@ -53,7 +63,7 @@ class AdminReport:
     async def get(self, request: Request) -> Response:
         """Raises InvalidRequest."""
         refuse_unknown(request.query_params, frozenset({"checks"}))
-        checked = await self._checked() if _wants_checks(request) else ()
+        checked = await findings(self._gateway) if _wants_checks(request) else None
         sections = {
             "program": _program(),
             "session": _session(self._gateway),
@@ -61,11 +71,9 @@ class AdminReport:
             "last 24 hours": await self._requests(),
             "settings that differ from their defaults": _settings(self._gateway),
         }
-        return json_response(StandingReport(text="\n".join((*checked, *_lines(sections)))))
-
-    async def _checked(self) -> Lines:
-        lines = [line for finding in await findings(self._gateway) for line in plain(finding)]
-        return ("[checks]", *lines, "")
+        text = "\n".join((*_checked(checked or ()), *_lines(sections)))
+        checks = None if checked is None else [Check(**finding._asdict()) for finding in checked]
+        return json_response(StandingReport(text=text, checks=checks))
 
     async def _requests(self) -> Pairs:
         gateway = self._gateway
@@ -77,6 +85,13 @@ class AdminReport:
             return [("ledger", error.code)]
         codes = Counter(numbered.entry.error for numbered in failed).most_common()
         return [("requests", total.sums.requests), ("failed", total.sums.errors), *((f"  {c}", n) for c, n in codes)]
+
+
+def _checked(found: Sequence[Finding]) -> Iterator[str]:
+    if found:
+        yield "[checks]"
+        yield from (line for finding in found for line in plain(finding))
+        yield ""
 
 
 def _wants_checks(request: Request) -> bool:

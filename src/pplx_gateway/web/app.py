@@ -26,6 +26,7 @@ from pplx_gateway.protocols.openai.files import FileRoutes
 from pplx_gateway.protocols.openai.models import Models
 from pplx_gateway.protocols.openai.responses.background import Background
 from pplx_gateway.protocols.openai.responses.create import CreateResponse
+from pplx_gateway.protocols.openai.responses.listing import ListResponses
 from pplx_gateway.protocols.openai.responses.routes import RESPONSES_PATH, ResponseRoutes
 from pplx_gateway.protocols.perplexity import routes as perplexity
 from pplx_gateway.protocols.perplexity.agent.routes import AgentRoutes
@@ -123,6 +124,7 @@ def _cold_routes(gateway: Gateway, background: Background, anthropic: AnthropicR
         *FileRoutes(gateway).routes(),
         *operations.routes(gateway),
         *perplexity.routes(gateway),
+        Route(RESPONSES_PATH, ListResponses(gateway).get, methods=["GET"]),
         *ResponseRoutes(gateway, background).routes(),
         *mcp_routes(gateway, background),
         Route("/health", HealthRoute(gateway).get),

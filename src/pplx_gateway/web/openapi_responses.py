@@ -5,6 +5,7 @@ from typing import Any
 from pplx_gateway.protocols.openai.responses import events as objects
 from pplx_gateway.protocols.openai.responses.count import InputTokens
 from pplx_gateway.protocols.openai.responses.create import KEY_HEADER, LONGEST_KEY
+from pplx_gateway.protocols.openai.responses.listing import MOST, USUAL, ResponseList
 from pplx_gateway.protocols.openai.responses.objects import ResponseObject
 from pplx_gateway.protocols.openai.responses.request import ResponsesRequest
 from pplx_gateway.protocols.openai.responses.routes import (
@@ -18,7 +19,15 @@ from pplx_gateway.web.openapi_answers import PIN, QUESTION, STORE, Schemas, even
 from pplx_gateway.web.reply_headers import OF_ANSWERS
 
 EVENTS = objects.ResponseEvent.__args__
-TYPES: tuple[type, ...] = (ResponsesRequest, ResponseObject, ItemList, ResponseDeleted, InputTokens, *EVENTS)
+TYPES: tuple[type, ...] = (
+    ResponsesRequest,
+    ResponseObject,
+    ItemList,
+    ResponseList,
+    ResponseDeleted,
+    InputTokens,
+    *EVENTS,
+)
 
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _KEY = {
@@ -38,6 +47,10 @@ _LISTING: dict[str, dict[str, Any]] = {
     "after": {"type": "string", "description": "The id of the last item of the page before."},
     "include": {"type": "array", "items": {"type": "string"}},
 }
+_PAGE: dict[str, dict[str, Any]] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
+    "after": {"type": "string", "description": "The id of the last one of the page before."},
+}
 _ABSENT = {"404": "No such response of yours, or not any more."}
 _WRONG = {"400": "A parameter is wrong."}
 _NO_ID = {"405": "The id is the name of another operation."}
@@ -46,7 +59,7 @@ _NO_ID = {"405": "The id is the name of another operation."}
 def paths(schema: Schemas) -> dict[str, Any]:
     one = f"{RESPONSES_PATH}/{{id}}"
     return {
-        RESPONSES_PATH: {"post": _create(schema)},
+        RESPONSES_PATH: {"post": _create(schema), "get": _list(schema)},
         f"{RESPONSES_PATH}/input_tokens": {"post": _count(schema)},
         one: {
             "get": {
@@ -95,6 +108,16 @@ def _create(schema: Schemas) -> dict[str, Any]:
             "200": {"description": "The response.", "headers": told(OF_ANSWERS), "content": _answers(schema)}
         },
         "refusals": QUESTION,
+    }
+
+
+def _list(schema: Schemas) -> dict[str, Any]:
+    return {
+        "summary": "What runs, or ran, in the background for you, the newest first. An addition of this gateway's.",
+        "operationId": "listResponses",
+        "parameters": query(_PAGE),
+        "responses": {"200": json(schema[ResponseList], "Found.")},
+        "refusals": {**STORE, **_WRONG},
     }
 
 

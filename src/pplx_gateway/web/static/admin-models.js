@@ -105,7 +105,7 @@ const reportView = (report) => {
 };
 
 const mapView = ({ models: entries, removed }, { change, remove }) => [
-  table(t("models.session"), [[t("models.id")], [t("models.upstream")], [t("models.plan")], [t("models.source")], [t("models.state")], ["", "acts"]],
+  table(t("models.session"), [[t("models.id")], [t("models.upstream")], [t("models.plan"), "brief"], [t("models.source"), "brief"], [t("models.state"), "brief"], ["", "acts"]],
     Object.entries(entries).map(([id, entry]) => [
       [make("b", {}, id), make("span", { class: "note" }, entry.name)],
       [make("code", {}, entry.upstream_id), entry.thinking_id && entry.thinking_id !== entry.upstream_id ? make("code", { class: "more" }, entry.thinking_id) : null].filter(Boolean),

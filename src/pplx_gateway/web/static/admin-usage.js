@@ -76,9 +76,12 @@ const chart = ({ rows }, span, { measure, by }, nameOf) => {
   return [bars({ columns: labelled, label: t("usage.chart", t(measure), t(`by.${by}`).toLowerCase(), told(sum)), format, whole: measure !== "cost", height: 280, pick: read }), reading, make("p", { class: "note" }, t("utc"))];
 };
 
+/** What the plan answers has no price, and that is not a price of nothing. */
+const priceOf = ({ cost, unknown_costs: unknown }) => (cost ? `${dollars(cost)}${unknown ? "+" : ""}` : unknown ? t("unknown") : "–");
+
 const groupsTable = (rows, by, measure, nameOf) => {
   const value = MEASURES[measure];
   const order = [...rows].sort((one, other) => value(other.sums) - value(one.sums));
   return table(t(`by.${by}`), [[t(`by.${by}`)], [t("cost"), "number"], [t("requests"), "number"], [t("errors"), "number"], [t("tokens"), "number"], [t("latency"), "number"]],
-    order.map(({ by: names, sums }) => [make("b", {}, nameOf(names[by])), `${dollars(sums.cost)}${sums.unknown_costs ? "+" : ""}`, number(sums.requests), number(sums.errors), short(sums.input_tokens + sums.output_tokens), milliseconds(sums.mean_milliseconds)]));
+    order.map(({ by: names, sums }) => [make("b", {}, nameOf(names[by])), priceOf(sums), number(sums.requests), number(sums.errors), short(sums.input_tokens + sums.output_tokens), milliseconds(sums.mean_milliseconds)]));
 };

@@ -67,7 +67,7 @@ export default {
   "welcome.note": "What goes over the wire stands under Raw; whether it keeps to the interface, under Check. The conversation lives in this page and nowhere else.",
   "starter.1": "Which two rivers meet in Ghent?",
   "starter.2": "Please calculate \"(17 + 4) * 2 ^ 3\".",
-  "starter.3": "fault:midstream_drop Which two rivers meet in Ghent?",
+  "starter.3": "Compare tidal power and wave power in a table.",
   conversation: "Conversation",
   question: "Question",
   "question.hint": "Ask, paste an image, or drop files here",

@@ -67,7 +67,7 @@ export default {
   "welcome.note": "“原始”显示线路上往来的内容，“检查”显示其是否符合接口规范。对话只存在于本页面中。",
   "starter.1": "在根特交汇的是哪两条河？",
   "starter.2": "请计算 calculate \"(17 + 4) * 2 ^ 3\"。",
-  "starter.3": "fault:midstream_drop 在根特交汇的是哪两条河？",
+  "starter.3": "用表格比较潮汐能和波浪能。",
   conversation: "对话内容",
   question: "问题",
   "question.hint": "提问，粘贴图片，或把文件拖到这里",

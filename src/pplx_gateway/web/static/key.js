@@ -14,6 +14,7 @@ export const keyDialog = () => {
   const open = (reason = "") => {
     why.textContent = reason;
     why.hidden = !reason;
+    why.classList.toggle("plea", !hasKey()); // where none was given, none was wrong
     if (!dialog.open) dialog.showModal();
     input.focus();
   };
