@@ -1,10 +1,27 @@
 """What holds for every test."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 import trustme
+from hypothesis import HealthCheck, settings
+
+from pplx_gateway import collector
+
+# On a busy machine a slow example is no defect.
+settings.register_profile("untimed", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Ten thousand tests stay to the end: to look for garbage among them costs each worker a third of its collecting,
+    and a twentieth of the rest."""
+    with collector.paused():
+        collected = yield
+    collector.settle()
+    return collected
 
 
 @pytest.fixture(scope="session", autouse=True)

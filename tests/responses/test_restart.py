@@ -17,7 +17,7 @@ from tests.responses.calling import LONG, RUN, SESSION_ASK, SSE, Caller, Event, 
 from tests.rig import AGENT, ASK_PATH
 from tests.test_commands import Program, program
 
-FACTOR = "5"  # a lease of ten seconds lasts two
+FACTOR = 5.0  # a lease of ten seconds lasts two
 
 
 class Emulator:
@@ -49,7 +49,7 @@ class Emulator:
 
 @contextlib.asynccontextmanager
 async def emulator() -> AsyncGenerator[Emulator, None]:
-    async with EmulatorServer(Clock()) as server, Emulator(server.url) as running:
+    async with EmulatorServer(Clock(FACTOR)) as server, Emulator(server.url) as running:
         yield running
 
 
@@ -60,7 +60,7 @@ async def gateway(folder: Path, upstream: Emulator, *options: str) -> AsyncGener
         "PPLX_COOKIE": "emulator-max-cookie",
         "PPLX_API_URL": upstream.url,
         "PPLX_SESSION_URL": upstream.url,
-        "PPLX_CLOCK_FACTOR": FACTOR,
+        "PPLX_CLOCK_FACTOR": str(FACTOR),
         "LOG_LEVEL": "INFO",
     }
     async with program("serve", "--port", "0", *options, folder=folder, **keys) as running:
@@ -102,8 +102,10 @@ async def test_an_agent_run_goes_on_after_the_gateways_death_or_stop(
 
 async def test_a_job_with_its_key_is_paid_once_also_over_a_restart(tmp_path: Path) -> None:
     key = {"idempotency-key": "job"}
-    body = {"model": "sonar-deep-research", "input": "slow: History of the Leie", "background": True}
+    body = {"model": "sonar-deep-research", "input": "History of the Leie", "background": True}
     async with emulator() as upstream:
+        await upstream.script(AGENT, [*agent_steps()[:8], LONG])
+        await upstream.script(RUN, agent_steps(), repeat="forever")
         async with gateway(tmp_path, upstream) as (first, caller):
             body["model"] = "api/sonar-deep-research"
             created, again = await caller.create(key, **body), await caller.create(key, **body)
