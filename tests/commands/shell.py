@@ -19,6 +19,7 @@ from tests.rig import KEY, Rig
 
 PROGRAM = (sys.executable, "-c", "from pplx_gateway.commands import main; main()")
 SECONDS = 40
+PRESS_EVERY_SECONDS = 1.0
 _OURS = ("PPLX_", "PERPLEXITY_", "HTTP", "http", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "SSL_", "ALL_PROXY")
 # Colours and the like, cursor movements, and addresses of links.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
@@ -115,6 +116,21 @@ class Terminal:
                 self._changed.clear()
                 await self._changed.wait()
         return place + len(wanted)
+
+    async def interrupted(self, wanted: str, *, after: int) -> int:
+        """Presses Ctrl-C until `wanted` stands behind `after`, as a person would: Python's reader of lines misses one
+        that comes between the prompt and its wait for the first key."""
+
+        async def press() -> None:
+            while True:
+                self.type("\x03")
+                await asyncio.sleep(PRESS_EVERY_SECONDS)
+
+        pressing = asyncio.create_task(press())
+        try:
+            return await self.see(wanted, after=after)
+        finally:
+            pressing.cancel()
 
     async def end(self) -> int:
         """Its exit code, when all that it wrote was read."""

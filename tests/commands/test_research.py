@@ -189,8 +189,7 @@ async def test_ctrl_c_in_a_conversation_before_the_first_byte_and_at_the_prompt(
     ):
         await rig.script(AGENT, [HELD])
         place = await screen.see("> ")
-        screen.type("\x03")
-        place = await screen.see("> ", after=place)
+        place = await screen.interrupted("> ", after=place)
         screen.type("x\r")
         await rig.wait(AGENT)
         screen.type("\x03")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases.asking import frames
+from tests.cases.scripts import session_steps
 from tests.functions.offering import (
     QUESTION,
     WAYS,
@@ -19,7 +21,7 @@ from tests.functions.offering import (
     result,
     user,
 )
-from tests.rig import ASK_PATH, Rig, running
+from tests.rig import ASK_PATH, KEY, Rig, running
 
 GOOD = proposal()
 ONE: Json = {"parallel_tool_calls": False}
@@ -147,9 +149,17 @@ async def test_text_that_only_begins_like_a_call_comes_out_whole(session: Rig, t
 
 
 async def test_other_text_after_a_call_streams_as_it_comes(session: Rig) -> None:
-    await let_say(session, "It is ", "warm ", "in Lyon.")
-    stream = await session.stream({"model": "gpt", "messages": [user(QUESTION), called(), result()]})
-    assert [delta["content"] for delta in stream.deltas if delta.get("content")] == ["It is ", "warm ", "in Lyon."]
+    body = {"model": "gpt", "messages": [user(QUESTION), called(), result()], "stream": True}
+    *said, _, _ = session_steps(frames("It is ", "warm ", "in Lyon.", model="gpt56_terra"))
+    await session.script(ASK_PATH, [*said, {"sleep": 600.0}])
+    address, key = f"{session.url}/v1/chat/completions", {"authorization": f"Bearer {KEY}"}
+    heard = ""
+    async with session.client.stream("POST", address, json=body, headers=key) as reply:
+        async for line in reply.aiter_lines():
+            if '"content"' in line:
+                heard += json.loads(line.removeprefix("data: "))["choices"][0]["delta"].get("content", "")
+            if heard == "It is warm in Lyon.":
+                break
 
 
 async def test_what_an_answer_breaks_is_told_by_its_place_in_the_schema(session: Rig) -> None:

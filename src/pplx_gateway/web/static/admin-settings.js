@@ -41,7 +41,7 @@ const view = ({ name, variable, about, takes, value, default: usual, secret, sou
 const coded = (words) => words.split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
 
 export const report = (place) => {
-  const text = make("pre", { class: "report", tabindex: "0", "aria-label": t("report") });
+  const text = make("pre", { class: "report", role: "region", tabindex: "0", "aria-label": t("report") });
   const copy = copies(button(t("report.copy"), null, { kind: "send" }), () => text.textContent);
   const write = async (query) => {
     text.setAttribute("aria-busy", "true");

@@ -44,7 +44,7 @@ const captureView = ({ state, armed_at: armed, capture }, change) => {
   const drop = button(t(state === "held" ? "capture.remove" : "capture.cancel"), () => change("DELETE", t("capture.removed")), { focus: "drop" });
   if (state === "off") return make("div", { class: "row-end" }, arm);
   if (state === "armed") return [make("p", { class: "state" }, lamp("waiting", t("capture.waiting", since(armed)))), make("div", { class: "row-end" }, drop)];
-  const shape = make("pre", { class: "report", tabindex: "0", "aria-label": t("capture.shape") }, capture.shape);
+  const shape = make("pre", { class: "report", role: "region", tabindex: "0", "aria-label": t("capture.shape") }, capture.shape);
   const copy = copies(button(t("capture.copy"), () => {}, { focus: "copy" }), () => copied(capture));
   return [
     facts([
