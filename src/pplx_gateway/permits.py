@@ -1,13 +1,14 @@
 """What the key of the request at work may ask: models and upstreams. caller_limits.py says whether it may at all."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
 from pplx_gateway.caller_keys import CallerKey, current_key
 from pplx_gateway.catalogue import Model
-from pplx_gateway.errors import ModelNotAllowed
+from pplx_gateway.errors import ModelNotAllowed, ModelNotFound
 from pplx_gateway.routing import Route
 
 _MOST_NAMED = 10
@@ -75,8 +76,11 @@ def _as_asked(key: CallerKey, model: Model, route_of: Callable[[str], Route]) ->
         return None
     if key.allows_upstream(model.upstream):
         return model
-    targets = route_of(model.id).within(lambda target: key.allows_upstream(target.upstream)).targets
-    return msgspec.structs.replace(targets[0], id=model.id, name=model.name, owner=model.owner) if targets else None
+    for name in (model.id, *(f"{upstream}/{model.id}" for upstream in key.limits.upstreams)):
+        with suppress(ModelNotFound):
+            if targets := route_of(name).within(lambda target: key.allows_upstream(target.upstream)).targets:
+                return msgspec.structs.replace(targets[0], id=name, name=model.name, owner=model.owner)
+    return None
 
 
 def _check_model(key: CallerKey, model_id: str) -> None:

@@ -4,6 +4,7 @@ A protocol has already refused or dropped what the target cannot honour (capabil
 an upstream finds only what it promised to understand.
 """
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Literal
 
@@ -40,6 +41,17 @@ class FilePart(msgspec.Struct, frozen=True, kw_only=True, tag="file"):
 Part = TextPart | ImagePart | FilePart
 
 
+def apart(texts: Iterable[str]) -> str:
+    """One text of several: where no white space does, a blank line keeps them from running into each other, as it does
+    turns of one role."""
+    pieces: list[str] = []
+    for text in filter(None, texts):
+        if pieces and not (pieces[-1][-1].isspace() or text[0].isspace()):
+            pieces.append("\n\n")
+        pieces.append(text)
+    return "".join(pieces)
+
+
 class Message(msgspec.Struct, frozen=True, tag="message"):
     """One turn of text. OpenAI's `developer` is `system` here; parts keep the caller's order."""
 
@@ -48,8 +60,10 @@ class Message(msgspec.Struct, frozen=True, tag="message"):
 
     @property
     def text(self) -> str:
-        """The text parts, joined with nothing between them."""
-        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
+        """The text parts. An answer's are pieces of one text; others stand for themselves, a document before the
+        question about it, say."""
+        texts = (part.text for part in self.parts if isinstance(part, TextPart))
+        return "".join(texts) if self.role == "assistant" else apart(texts)
 
 
 class FunctionCall(msgspec.Struct, frozen=True, tag="function_call"):

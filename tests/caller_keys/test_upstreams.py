@@ -160,3 +160,11 @@ async def _ended(rig: Rig, path: str, key: str) -> dict[str, Any]:
     await until(over)
     assert told["status"] == "COMPLETED", told
     return told
+
+
+async def test_the_list_names_what_a_key_may_ask_as_it_must_be_asked(rig: Rig) -> None:
+    _, secret = await make(rig, "sonar of the api", models=["sonar"], upstreams=["api"])
+    (listed,) = (await rig.get("/v1/models", key=secret)).json["data"]
+    assert listed["id"] == "api/sonar"
+    reply = await rig.post({"model": listed["id"], "messages": MESSAGES}, key=secret)
+    assert reply.status == 200

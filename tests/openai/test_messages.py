@@ -32,6 +32,16 @@ def test_two_turns_of_one_role_and_an_assistant_first_keep_their_order() -> None
     ) == [("assistant", "Hello, how can I help?"), ("user", "I moved to Lyon."), ("user", "Best parks?")]
 
 
+def test_parts_that_stand_for_themselves_do_not_run_into_each_other() -> None:
+    def said(role: str, *pieces: str) -> str:
+        parts = [{"type": "text", "text": piece} for piece in pieces]
+        return texts({"role": "user", "content": "Hi"}, {"role": role, "content": parts}, USER)[1][1]
+
+    assert said("user", "The document ends here", "What now?") == "The document ends here\n\nWhat now?"
+    assert said("user", "It ends here.\n", "What ", "now?") == "It ends here.\nWhat now?"
+    assert said("assistant", "The Le", "ie") == "The Leie", "pieces of one answer"
+
+
 def test_lists_of_parts_are_joined_and_developer_is_system() -> None:
     assert texts(
         {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},

@@ -1,5 +1,6 @@
 """What is told beside a response that an earlier request with the same Idempotency-Key has made."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -49,6 +50,14 @@ async def test_a_repeat_of_a_stream_and_of_a_job_tells_it_too(rig: Rig) -> None:
     jobs = [await ask(rig, "job", background=True) for _ in range(2)]
     assert jobs[0].json()["id"] == jobs[1].json()["id"]
     assert [told(reply)["x-pplx-requested-model"] for reply in jobs] == ["gpt", "gpt"]
+
+
+async def test_repeats_beside_a_stream_that_fails_before_it_begins_are_asked_anew(rig: Rig) -> None:
+    body = {"model": "api/sonar", "input": "fault:upstream_500 Which rivers?", "stream": True}
+    sent = {"idempotency-key": "fails", **bearer(KEY)}
+    address = f"{rig.url}/v1/responses"
+    replies = await asyncio.gather(*(rig.client.post(address, json=body, headers=sent) for _ in range(4)))
+    assert [(reply.status_code, reply.json()["error"]["code"]) for reply in replies] == [(502, "upstream_error")] * 4
 
 
 async def test_a_job_of_sonars_tells_it_too(rig: Rig) -> None:

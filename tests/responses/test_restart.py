@@ -13,7 +13,7 @@ import pytest
 from pplx_gateway.clock import Clock
 from pplx_gateway.emulator.server import EmulatorServer
 from tests.cases.scripts import Step, agent_steps
-from tests.responses.calling import LONG, RUN, SESSION_ASK, SSE, Caller, Event, told
+from tests.responses.calling import ASK, LONG, RUN, SESSION_ASK, SSE, Caller, Event, told
 from tests.rig import AGENT, ASK_PATH
 from tests.test_commands import Program, program
 
@@ -122,6 +122,27 @@ async def test_a_job_with_its_key_is_paid_once_also_over_a_restart(tmp_path: Pat
             assert (await caller.get(created["id"])).json() == whole
             assert await caller.create(key, **body) == whole
         assert await upstream.count(AGENT) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_died_with_the_gateway_under_a_key_is_asked_anew(tmp_path: Path, stream: bool) -> None:
+    key, body = {"idempotency-key": "job"}, {**ASK, "stream": stream}
+    async with emulator() as upstream:
+        await upstream.script(AGENT, [*agent_steps()[:8], LONG])
+        async with gateway(tmp_path, upstream) as (first, caller):
+            asking = asyncio.create_task(caller.post(body, headers=key))
+            await upstream.wait(AGENT)
+            await first.stop(signal.SIGKILL)
+            with contextlib.suppress(httpx2.HTTPError):
+                await asking
+        async with gateway(tmp_path, upstream) as (_, caller):
+            reply = await caller.post(body, headers=key)
+            if "response.failed" in reply.text:  # its worker was still taken for alive, and its end was waited for
+                reply = await caller.post(body, headers=key)
+            assert reply.status_code == 200
+            assert '"status":"completed"' in reply.text
+            assert (await caller.post(body, headers=key)).text.count('"status":"completed"')
+        assert await upstream.count(AGENT) == 2
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -45,11 +45,16 @@ class Responses:
         Raises TooLarge if it can never be kept, StoreUnavailable."""
         await self.retention.make_room(new.size)
         token = new_token()
-        changed = await self._database.write(*self._added(new, token))
-        if changed[0] != 1:
+        freed = self._freed(new)
+        changed = await self._database.write(*freed, *self._added(new, token))
+        if changed[len(freed)] != 1:
             return None
         rows = await self._database.fetch("select number from responses where id = ?", (new.id,))
         return Hold(rows[0][0], token)
+
+    def _freed(self, new: NewResponse) -> list[Statement]:
+        """What a caller waited for and did not get leaves its key to whoever asks again, as does what is too old."""
+        return [(_FREE_KEY, (new.caller, new.claim.key, self.retention.oldest))] if new.claim else []
 
     def _added(self, new: NewResponse, token: str) -> list[Statement]:
         claim = new.claim or Claim("", b"")
@@ -184,6 +189,11 @@ _ADD = """
 insert into responses (id, caller, parent, status, background, created_at, object)
 select ?, ?, ?, 'in_progress', ?, ?, ?
 where not exists (select 1 from response_keys where caller = ? and key = ?)
+"""
+_FREE_KEY = """
+delete from response_keys where caller = ? and key = ? and response in (
+  select number from responses where created_at <= ? or (not background and status in ('failed', 'cancelled'))
+)
 """
 _ADD_INPUT = """
 insert into response_items (response, place, output, id, data) select number, ?, 0, ?, ? from responses where id = ?

@@ -32,7 +32,7 @@ from pplx_gateway.protocols.openai.content import (
     TextContent,
     VideoContent,
 )
-from pplx_gateway.question import FunctionCall, FunctionResult, Message, Part, TextPart, Turn
+from pplx_gateway.question import FunctionCall, FunctionResult, Message, Part, TextPart, Turn, apart
 
 T = TypeVar("T")
 
@@ -135,15 +135,14 @@ def _tool(message: ToolMessage, at: str, known: _Known) -> Iterator[Turn]:
     if not known.answer(message.tool_call_id):
         where = f"{at}.tool_call_id"
         raise InvalidRequest(f"'{where}' has a result already.", param=where)
-    parts = _text_parts(message.content, at)
-    yield FunctionResult(message.tool_call_id, "".join(part.text for part in parts))
+    yield FunctionResult(message.tool_call_id, apart(part.text for part in _text_parts(message.content, at)))
 
 
 def _function(message: FunctionMessage, at: str, known: _Known) -> Iterator[Turn]:
     call_id = known.take(message.name)
     if call_id is None:
         raise InvalidRequest(f"'{at}.name' answers no call of an earlier assistant message.", param=f"{at}.name")
-    yield FunctionResult(call_id, "".join(part.text for part in _text_parts(message.content, at)))
+    yield FunctionResult(call_id, apart(part.text for part in _text_parts(message.content, at)))
 
 
 def _text_parts(content: str | Sequence[TextContent | RefusalContent] | None, at: str) -> tuple[TextPart, ...]:

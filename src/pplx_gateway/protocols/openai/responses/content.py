@@ -16,7 +16,7 @@ from pplx_gateway.protocols.openai.responses.parts import (
     OutputText,
     ResultPart,
 )
-from pplx_gateway.question import ImagePart, Part, TextPart
+from pplx_gateway.question import ImagePart, Part, TextPart, apart
 
 
 def part(piece: object, at: str, attached: Attached) -> Part:
@@ -35,7 +35,7 @@ def result_text(output: str | Sequence[ResultPart], at: str) -> str:
                 f"'{where}': what a function returns is text here. Put an image or a file into a message of the user.",
                 param=f"{where}.type",
             )
-    return "".join(piece.text for piece in output if isinstance(piece, InputText))
+    return apart(piece.text for piece in output if isinstance(piece, InputText))
 
 
 def _image(piece: InputImage, at: str, attached: Attached) -> Part:

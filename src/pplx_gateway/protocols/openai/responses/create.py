@@ -141,7 +141,7 @@ class _CreateCall(FollowingCall):
         found, body = earlier
         if body != claim.body:
             raise KeyReused(f"This '{KEY_HEADER}' came with another request before. Take a new one for a new request.")
-        whole = found if found.background or request.stream else await self._settled(found)
+        whole = found if found.background else await (self._begun if request.stream else self._settled)(found)
         if whole is None:
             return False
         self._facts.update(response=found.id, repeat=True)
@@ -158,6 +158,16 @@ class _CreateCall(FollowingCall):
             with suppress(GatewayError):
                 return self._gateway.resolve(None).requested
         return model or self._gateway.settings.default_model
+
+    async def _begun(self, found: StoredResponse) -> StoredResponse | None:
+        """The response once it has told something; None if it never did, or failed before it was asked for again."""
+        responses = self._gateway.responses
+        now: StoredResponse | None = found
+        async with Leaving(self._receive):
+            while now is not None and now.active and await responses.last_event(found.number) < 0:
+                await self._background.watch.news(found.number)
+                now = await responses.read(found.number)
+        return now if now is not None and (now.active or now.status in SUCCEEDED) else None
 
     async def _settled(self, found: StoredResponse) -> StoredResponse | None:
         """The response once it is whole; None if it never was."""
