@@ -136,12 +136,12 @@ def test_uploaded_files_are_found_by_their_ids() -> None:
 
 def test_a_function_loop_comes_through() -> None:
     second = {**CALL, "call_id": "call_2", "id": "fc_2", "status": "completed", "thought_signature": "sig"}
-    output = {**RESULT, "call_id": "call_2", "output": [text("lo"), text("w")]}
+    output = {**RESULT, "call_id": "call_2", "output": [text("low"), text("at six")]}
     assert turns(user(TEXT), CALL, second, RESULT, output, tools=[FUNCTION])[1:] == (
         FunctionCall("call_1", "tide", "{}"),
         FunctionCall("call_2", "tide", "{}", "sig"),
         FunctionResult("call_1", "high"),
-        FunctionResult("call_2", "low"),
+        FunctionResult("call_2", "low\n\nat six"),
     )
 
 
